@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import tests.patience.sitecustomize  # noqa: F401  # before any module of the service
+
 pytest_plugins = ["tests.fixtures"]  # for tests and campaigns alike
 
 # `make test` leaves these files out as a whole: its workers need not import them.

@@ -17,7 +17,7 @@ import secrets
 import sys
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -38,6 +38,8 @@ COOKIE_PATHS = ("/dashboard", "/app", "/pay/nothing", "/dashboard/login")
 LOG_INS_PER_SECOND = 20
 LOG_IN_ADDRESSES = 100
 READERS = 8  # of each kind
+PAGES_PER_SECOND_AND_PERSON = 5
+SOUGHT = ("bench", "customer", "large", "other", "1", "a", "7654321", "fill-1")
 HEADER_BYTES = 1 << 30  # in all
 HEADER_CONNECTIONS = 16
 HEADER_PIECE = b"".join(b"X-Filler-%04d: %s\r\n" % (n, b"x" * 1000) for n in range(16))
@@ -177,6 +179,33 @@ async def reading(attack: Attack) -> None:
     )
 
 
+async def long_pages(attack: Attack) -> None:
+    """Six people of one merchant, each within the rate of one person."""
+    pages: str = attack.arguments["pages"]
+    kinds = (
+        lambda: f"{pages}/payments?limit=100",
+        lambda: f"{pages}/journal",
+        lambda: f"{pages}/payments/movements?first=2026-01-{1 + secrets.randbelow(28):02}",
+        lambda: f"{pages}/payments?q={quote(f'fill-{secrets.randbelow(99)}')}",
+    )
+    await _open_steadily(attack, kinds)
+
+
+async def desk_searches(attack: Attack) -> None:
+    """Six operators, each within the rate of one person."""
+    await _open_steadily(attack, (lambda: f"/operator?q={secrets.choice(SOUGHT)}",))
+
+
+async def _open_steadily(attack: Attack, kinds: Sequence[Callable[[], str]]) -> None:
+    persons = [f"Cookie: {cookie}\r\n".encode() for cookie in attack.arguments["cookies"]]
+
+    async def send(number: int) -> None:
+        path = kinds[number % len(kinds)]()
+        await attack.count("page", attack.ask("GET", path, persons[number % len(persons)]))
+
+    await steadily(PAGES_PER_SECOND_AND_PERSON * len(persons), send)
+
+
 async def headers(attack: Attack) -> None:
     """A gigabyte of headers in all, on connections that are opened again when they are closed."""
     left = every = int(HEADER_BYTES * attack.scale)
@@ -221,6 +250,8 @@ ATTACKS = {
     "cookies": cookies,
     "log_ins": log_ins,
     "reading": reading,
+    "long_pages": long_pages,
+    "desk_searches": desk_searches,
     "headers": headers,
 }
 

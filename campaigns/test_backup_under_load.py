@@ -28,7 +28,13 @@ async def saved_under_load(
         await asyncio.sleep(0.05)
     before = dict(acknowledged)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "laari", "backup", str(folder), "--with-key", "--json"),
+        sys.executable,
+        "-m",
+        "laari",
+        "backup",
+        str(folder),
+        "--with-key",
+        "--json",
         env=first.env,
         stdout=subprocess.PIPE,
     )

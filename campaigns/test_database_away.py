@@ -131,6 +131,7 @@ def test_connections_that_go_silent_while_new_ones_work(shop: Shop) -> None:
     assert time.monotonic() - began < 2
 
 
+@pytest.mark.usefixtures("in_earnest")
 def test_a_command_beside_it_says_so_in_one_line(shop: Shop) -> None:
     shop.proxy.silence()
     ended = shop.service.laari("merchant", "list")

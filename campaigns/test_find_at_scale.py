@@ -52,12 +52,16 @@ async def _receipt(dsn: str, filled: Filled, n: int) -> None:
         await connection.execute(
             "INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, "
             "tid, created_at) VALUES (gen_random_uuid(), 'refund', $3, $4, 1, $1, $2, now())",
-            *(payment_id, RECEIPT, 1_000_000_000 + filled.tenant, filled.first_account + 1),
+            payment_id,
+            RECEIPT,
+            1_000_000_000 + filled.tenant,
+            filled.first_account + 1,
         )
         await connection.execute(
             "INSERT INTO transactions (tid, account, time, type, name, details, amount, status) "
             "VALUES ($1, $2, now(), 'refund', 'Bench', 'Order', 1, 'success')",
-            *(RECEIPT, filled.first_account + 1),
+            RECEIPT,
+            filled.first_account + 1,
         )
 
 

@@ -23,10 +23,11 @@ import pytest
 import bench.fill
 from campaigns.attacks import READERS
 from laari.engine.embedded import embedded_server
+from laari.rules.people.permissions import Role
 from laari.store.people import memberships, sessions
 from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import Connection
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, change
 from tests.serving import Service, serving
 
 PAYMENTS_PER_SECOND = 40
@@ -76,7 +77,7 @@ def furnished(service: Service, payments: int) -> Place:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bench.fill, "YEAR_MS", DAYS_MS)
             bench.fill.fill(service.dsn, large.id, bench.fill.Size(payments, payments // 50, 1))
-    cookies = [_log_in(service, large.id, f"reader{n}@shop.example") for n in range(READERS)]
+    cookies = [log_in(service, large.id, f"reader{n}@shop.example") for n in range(READERS)]
     email, password = "true@shop.example", "correct horse battery"
     service.merchant(name="Other", email=email, password=password)
     paying = service.merchant(name="Paying")
@@ -85,15 +86,27 @@ def furnished(service: Service, payments: int) -> Place:
     return Place(service, paying.secret_key, reading, email, password)
 
 
-def _log_in(service: Service, merchant_id: str, email: str) -> str:
-    """The cookie of one of the merchant's people."""
+def log_in(service: Service, merchant_id: str | None, email: str) -> str:
+    """The cookie of one of the people of a merchant, or of the operator if there is none."""
 
-    async def log_in(connection: Connection) -> str | None:
-        place = (merchant_id, email, "owner", None)
-        person = await memberships.add(connection, OPERATOR, *place, NewLogin(""))
-        return await sessions.open_for(connection, person.id, datetime.now(UTC), "")
+    async def open_session(connection: Connection) -> str | None:
+        role: Role = "admin" if merchant_id is None else "owner"
+        person = await memberships.add(
+            connection, OPERATOR, merchant_id, email, role, None, NewLogin("")
+        )
+        now = datetime.now(UTC)
+        token = await sessions.open_for(connection, service.master_key, person.id, now, "")
+        if merchant_id is None:  # a session from before the second factor stays open
+            await change(
+                connection,
+                "INSERT INTO second_factors (person_id, seed_encrypted, created_at, confirmed_at) "
+                "SELECT id, '', now(), now() FROM persons WHERE email = $1",
+                email,
+            )
+        return token
 
-    return f"laari-dashboard={service.database.run(log_in)}"
+    name = "laari-operator" if merchant_id is None else "laari-dashboard"
+    return f"{name}={service.database.run(open_session)}"
 
 
 @contextmanager

@@ -101,7 +101,12 @@ def test_openapi_python_client(service: Service, document: Path, tmp_path: Path)
     made = run(
         tools / "bin/openapi-python-client",
         "generate",
-        *("--path", document, "--output-path", tmp_path / "laari_api", "--meta", "none"),
+        "--path",
+        document,
+        "--output-path",
+        tmp_path / "laari_api",
+        "--meta",
+        "none",
         cwd=tmp_path,
         PATH=f"{tools / 'bin'}:{os.environ['PATH']}",
     )
@@ -134,8 +139,15 @@ def test_openapi_typescript(service: Service, document: Path, tmp_path: Path) ->
     shutil.copy(SCRIPTS / "round_trip.ts", tmp_path)
     run(
         bin_ / "tsc",
-        *("--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"),
-        *("--target", "es2022", "--module", "nodenext", "--types", "node"),
+        "--strict",
+        "--noUncheckedIndexedAccess",
+        "--exactOptionalPropertyTypes",
+        "--target",
+        "es2022",
+        "--module",
+        "nodenext",
+        "--types",
+        "node",
         "round_trip.ts",
         cwd=tmp_path,
     )
@@ -154,7 +166,16 @@ def test_openapi_generator_go(service: Service, document: Path, tmp_path: Path) 
     (jar,) = tools.glob("lib/python3*/site-packages/openapi_generator_cli/openapi-generator.jar")
     sources = tmp_path / "src"
     run(
-        *("java", "-jar", jar, "generate", "-g", "go", "-i", document, "-o", sources / "laari"),
+        "java",
+        "-jar",
+        jar,
+        "generate",
+        "-g",
+        "go",
+        "-i",
+        document,
+        "-o",
+        sources / "laari",
         "--additional-properties=packageName=laari,withGoMod=false",
         cwd=tmp_path,
     )
@@ -182,7 +203,9 @@ def test_lighthouse_finds_the_reference_accessible(service: Service, tmp_path: P
         f"{service.origin}/docs",
         "--only-categories=accessibility",
         "--chrome-flags=--headless --no-sandbox --disable-gpu",
-        *("--output=json", f"--output-path={report}", "--quiet"),
+        "--output=json",
+        f"--output-path={report}",
+        "--quiet",
         cwd=tmp_path,
         CHROME_PATH=shutil.which("chromium-headless-shell") or "",
     )

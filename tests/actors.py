@@ -1,4 +1,4 @@
-"""Actors that tests use if the actor does not matter."""
+"""Actors and the master key that tests use if they do not matter."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from laari.store.people.acting import acting
 
 PERSON = Actor("person", "aisha@shop.example", "owner")
 OPERATOR = Actor("command_line", "tester", "admin")
+MASTER = bytes(32)  # the master key of databases without a service
 
 
 async def change(connection: Connection, statement: str, *values: Any) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator
+from importlib import import_module
 
 import httpx._config as httpx_config
 import httpx._transports.default as httpx_transport
@@ -15,6 +16,7 @@ from laari.store.people import passwords
 from laari.store.postgres.migrate import migrate
 from tests.databases import TEMPLATE, Engine
 from tests.other_engine import PROGRAMS, other_server
+from tests.patience.sitecustomize import DEADLINES, FACTOR, python_path
 from tests.serving import Service, serving
 
 # A busy machine is no failure: examples have no deadline of their own.
@@ -42,6 +44,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if "engine" not in getattr(item, "fixturenames", ())]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in set(others)]
+
+
+@pytest.fixture
+def in_earnest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real deadlines: here, and in the processes that the test starts."""
+    monkeypatch.setenv("PYTHONPATH", python_path())
+    for name, constants in DEADLINES.items():
+        module = import_module(name)
+        for constant in constants:
+            if constant.isupper():
+                monkeypatch.setattr(module, constant, getattr(module, constant) / FACTOR)
 
 
 @pytest.fixture(scope="session")

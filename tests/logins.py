@@ -7,7 +7,7 @@ from asyncpg import Connection
 
 from laari.store.people import logins, password_links, persons, sessions
 from laari.store.people.logins import CustomerId, Whose
-from tests.actors import OPERATOR
+from tests.actors import MASTER, OPERATOR
 
 
 async def whose(connection: Connection, who: UUID | str) -> Whose:
@@ -24,18 +24,23 @@ async def opened(
     who: UUID | str,
     now: datetime | None = None,
     page: str | None = None,
+    master: bytes = MASTER,
 ) -> str:
     """The token of a session of somebody who has just given their password."""
     found = await whose(connection, who)
     verified = await logins.password_hash_of(connection, found)
     assert verified is not None
-    token = await sessions.open_for(connection, found, now or datetime.now(UTC), verified, page)
+    token = await sessions.open_for(
+        connection, master, found, now or datetime.now(UTC), verified, page
+    )
     assert token is not None
     return token
 
 
-async def password_link(connection: Connection, who: Whose, now: datetime) -> str:
+async def password_link(
+    connection: Connection, who: Whose, now: datetime, master: bytes = MASTER
+) -> str:
     """The token of a link that the operator forwards."""
-    made = await password_links.hand_over(connection, OPERATOR, who, now, frozenset(), "")
+    made = await password_links.hand_over(connection, OPERATOR, master, who, now, frozenset(), "")
     assert made.link is not None
     return made.link.rpartition("/")[2]

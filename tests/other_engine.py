@@ -40,13 +40,31 @@ def other_server(folder: Path, programs: str) -> Iterator[str]:
     cluster, sockets = folder / "cluster", folder / "sockets"
     sockets.mkdir(mode=0o700)
     _run(
-        *(programs, "initdb", "-D", str(cluster), "-U", "laari", "-A", "trust", "-E", "UTF8"),
-        *("--locale=C.UTF-8", "--no-sync"),
+        programs,
+        "initdb",
+        "-D",
+        str(cluster),
+        "-U",
+        "laari",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--locale=C.UTF-8",
+        "--no-sync",
     )
     options = " ".join(f"-c {setting}" for setting in _SETTINGS)
     _run(
-        *(programs, "pg_ctl", "start", "-w", "-D", str(cluster), "-l", str(folder / "log")),
-        *("-o", f"-k {sockets} {options}"),
+        programs,
+        "pg_ctl",
+        "start",
+        "-w",
+        "-D",
+        str(cluster),
+        "-l",
+        str(folder / "log"),
+        "-o",
+        f"-k {sockets} {options}",
     )
     try:
         _run(programs, "createdb", "-h", str(sockets), "-U", "laari", "laari")

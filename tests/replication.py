@@ -112,13 +112,18 @@ def copy_of(dsn: str, folder: Path, *, standby: bool = True) -> Iterator[Pair]:
     own = socket_of(dsn)
     follows = ("-R",) if standby else ()
     folder.mkdir(parents=True)
-    copied = run(
-        *("pg_basebackup", "-h", own, "-U", "laari", "-D", str(cluster), "-cfast", *follows)
-    )
+    copied = run("pg_basebackup", "-h", own, "-U", "laari", "-D", str(cluster), "-cfast", *follows)
     assert copied.returncode == 0, copied.stderr
     started = run(
-        *("pg_ctl", "start", "-w", "-D", str(cluster), "-l", str(folder / "log")),
-        *("-o", f"-k {sockets}"),
+        "pg_ctl",
+        "start",
+        "-w",
+        "-D",
+        str(cluster),
+        "-l",
+        str(folder / "log"),
+        "-o",
+        f"-k {sockets}",
     )
     assert started.returncode == 0, (folder / "log").read_text()
     pair = Pair(dsn, dsn.replace(own, str(sockets)), cluster)

@@ -29,6 +29,7 @@ from laari.store.people.acting import acting
 from laari.store.postgres.connect import connect
 from tests.actors import OPERATOR
 from tests.cli.installations import environment
+from tests.patience.sitecustomize import python_path
 
 T = TypeVar("T")
 
@@ -109,6 +110,7 @@ class Service:
                 tier="business",
                 balance=100_000,
                 password="x",
+                key_with=self.master_key,
                 **contacts,
             )
         )
@@ -214,7 +216,9 @@ class Merchant:
     def client(self, scope: str = " ".join(SCOPES)) -> tuple[str, str]:
         """The id and secret of a new OAuth client."""
         client, secret = self.service.database.run(
-            lambda connection: oauth.create_client(connection, OPERATOR, self.id, scope)
+            lambda connection: oauth.create_client(
+                connection, OPERATOR, self.service.master_key, self.id, scope
+            )
         )
         return client.id, secret
 
@@ -261,8 +265,10 @@ def ask_for_token(
 
 
 @contextmanager
-def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> Iterator[Service]:
-    """Runs `laari serve` on the database until the block ends."""
+def serving(
+    dsn: str, directory: Path, *, workers: int = 1, in_earnest: bool = False, **settings: str
+) -> Iterator[Service]:
+    """Runs `laari serve` on the database until the block ends; `in_earnest` with real deadlines."""
     port = free_port()
     master_key = hashlib.sha256(dsn.encode()).digest()  # a database has one: another is refused
     env = {
@@ -275,6 +281,8 @@ def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> 
         "LAARI_METRICS_ADDRESS": f"127.0.0.1:{free_port()}",
         **settings,
     }
+    if in_earnest:
+        env["PYTHONPATH"] = python_path()
     log = directory / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

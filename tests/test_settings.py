@@ -47,6 +47,7 @@ def test_defaults() -> None:
         metrics_address=None,
         metrics_token=None,
         tokens_per_minute=600.0,
+        sms_per_hour=1000,
         retention_deliveries_days=90,
         retention_sandbox_days=0,
         retention_addresses_days=365,

@@ -224,3 +224,131 @@ MESSAGE = f"the value {PAUSE} is" " one"
     assert "A docstring over two lines." in texts
     assert "A comment that goes on." in " ".join(texts)
     assert any("the value" in text for text in texts)
+
+
+def unpacked_displays(source: str) -> list[int]:
+    """The lines of calls such as `f(*(a, b))`: they hide which parameter gets which value."""
+    return [
+        argument.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        for argument in node.args
+        if isinstance(argument, ast.Starred) and isinstance(argument.value, ast.Tuple)
+    ]
+
+
+def test_calls_write_their_arguments_out() -> None:
+    places = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in [*SOURCES, *(ROOT / "tests").rglob("*.py")]
+        if path.suffix == ".py"
+        for line in unpacked_displays(path.read_text(encoding="utf-8"))
+    ]
+    assert places == []
+    assert unpacked_displays("f(a, *(b, c))") == [1]
+
+
+MOST_ANY = 32  # lines of src: each one turns the types of what it touches off
+
+
+def uses_of_any(source: str) -> set[int]:
+    return {
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Name) and node.id == "Any")
+        or (isinstance(node, ast.Constant) and re.search(r"\[Any\]", str(node.value)))
+    }
+
+
+def test_types_are_rarely_any() -> None:
+    places = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in (ROOT / "src/laari").rglob("*.py")
+        for line in sorted(uses_of_any(path.read_text(encoding="utf-8")))
+    ]
+    assert len(places) <= MOST_ANY, places
+    assert uses_of_any("def f(a: Any) -> dict[str, Any]:\n    return {}") == {1}
+
+
+MOST_PARAMETERS = 8
+MOST_POSITIONAL = 5  # the others are given by name
+# Declarations that are read as tables, and writes that become commands with fields.
+MANY_PARAMETERS = (
+    "cli/money/payouts.py:_make_run",
+    "edge/pages/routes.py:__init__",
+    "rules/banking/",
+    "rules/journal.py",
+    "rules/ledger.py",
+    "rules/messages.py",
+    "rules/wallets.py",
+    "rules/world.py",
+    "store/batch/",
+    "store/merchants/",
+    "store/people/",
+)
+
+
+def long_signatures(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        positional = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        if positional[:1] in (["self"], ["cls"]):
+            positional.pop(0)
+        count = len(positional) + len(node.args.kwonlyargs)
+        if len(positional) > MOST_POSITIONAL or count > MOST_PARAMETERS:
+            yield node.name
+
+
+def test_functions_have_few_parameters() -> None:
+    source = ROOT / "src/laari"
+    places = [
+        f"{path.relative_to(source)}:{name}"
+        for path in source.rglob("*.py")
+        for name in long_signatures(path.read_text(encoding="utf-8"))
+    ]
+    assert [place for place in places if not place.startswith(MANY_PARAMETERS)] == []
+    assert [*long_signatures("def f(a, b, c, d, e, f): ...")] == ["f"]
+    assert [*long_signatures("def f(self, a, b, c, d, e, *, f): ...")] == []
+
+
+# Their statements are made from the fields of records, or are not yet read by name.
+READ_BY_PLACE = (
+    "audit/chain.py",
+    "batch/",
+    "ledger/seals.py",
+    "merchants/",
+    "people/",
+    "reads/journal.py",
+    "reads/money/payouts.py",
+    "reads/tenants.py",
+    "reads/wallets.py",
+    "tables.py",
+)
+
+
+def rows_by_place(source: str) -> list[int]:
+    """The lines of `Record(*row)`: two columns of one type could change places unnoticed."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.lstrip("_")[0].isupper()
+        and any(
+            isinstance(each, ast.Starred) and ast.unparse(each.value).startswith("row")
+            for each in node.args
+        )
+    ]
+
+
+def test_rows_are_read_by_the_names_of_their_columns() -> None:
+    store = ROOT / "src/laari/store"
+    places = [
+        f"{path.relative_to(store)}:{line}"
+        for path in store.rglob("*.py")
+        for line in rows_by_place(path.read_text(encoding="utf-8"))
+    ]
+    assert [place for place in places if not place.startswith(READ_BY_PLACE)] == []
+    assert rows_by_place("Holder(*row)") == rows_by_place("Holder(*row[1:])") == [1]
+    assert rows_by_place("Holder(**row)") == []

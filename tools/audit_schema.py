@@ -1,6 +1,6 @@
 """`schema.json`: the schema as the migrations make it, for the audit.
 
-It is written by `python -m tools.audit_schema` after a new migration, and a test compares it.
+`python -m tools.audit_schema` writes it after a change of the schema, and a test compares it.
 """
 
 import asyncio

@@ -6,8 +6,12 @@ from pathlib import Path
 import click
 
 from laari.cli.main import cli
+from laari.edge.pages.app import ROUTES
+from laari.operations.every import OPERATIONS
 from laari.rules.refusals import CODES, PASSING_CODES, Code
 from laari.settings import VARIABLES
+from laari.store.audit.coverage import Covered, columns_of
+from laari.store.audit.covered import TABLES
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOTE = "[//]: # (Made by make docs from {source} and tools/generate_docs.py.)\n"
@@ -291,10 +295,81 @@ def commands_page() -> str:
     return "".join(lines)
 
 
+COVERAGE = """
+# What the audit covers
+
+Each column of the database is one of these. [The audit](audit.md) explains the mechanisms.
+
+- **Sealed:** a [seal](audit.md#what-is-sealed) covers the value.
+- **Kept:** the service keeps each change of the record, with all values, in a sealed table. The
+  audit compares the record with its last change.
+- **Journal:** the audit compares the value with its last entry in the
+  [journal](audit.md#the-journal), which is sealed.
+- **Computed:** the audit computes the value again from such values. The names of the checks are in
+  brackets.
+- **Master key:** the value is made with the master key, so a row that somebody changes or adds in
+  the database opens nothing.
+- **Not covered:** a change is not found, for the reason that is named.
+
+A deleted row is found too, if the table does not say otherwise.
+"""
+
+_WAYS = {"sealed": "Sealed", "kept": "Kept", "journal": "Journal", "keyed": "Master key"}
+
+
+def _coverage_of(table: Covered) -> Iterator[str]:
+    columns: dict[str, list[str]] = {}
+    for column in columns_of(table):
+        if column.kind == "derived":
+            way = f"Computed ({', '.join(f'`{kind}`' for kind in column.by.split())})"
+        elif column.kind == "open":
+            way = "Not covered"
+        else:
+            way = _WAYS[column.kind]
+        why = f" {column.by}" if column.kind == "open" else ""
+        columns.setdefault(f"{way}|{why}", []).append(f"`{column.name}`")
+    for title, names in columns.items():
+        way, _, why = title.partition("|")
+        yield f"- **{way}:** {', '.join(names)}.{why}"
+    if table.traceless:
+        states = " and ".join(f"`{state}`" for state in table.traceless.split())
+        yield f"- A change between {states} leaves no trace."
+    if table.deleted:
+        yield f"- A deleted row is not missed. {table.deleted}"
+
+
+def coverage_page() -> str:
+    lines = [NOTE.format(source="laari.store.audit.covered") + COVERAGE]
+    for name, table in sorted(TABLES.items()):
+        lines += [f"## {name}", "", *_coverage_of(table), ""]
+    return "\n".join(lines)
+
+
+def operations_page() -> str:
+    forms = {route.operation: route.path for route in ROUTES if route.operation is not None}
+    lines = [
+        NOTE.format(source="src/laari/operations"),
+        "# Declared operations",
+        "",
+        "Each operation is declared once, with its permission, fields, command and texts. The desk "
+        "and the command line are made from the declaration, so they refuse the same things.",
+        "",
+        "| Operation | Permission | Form of the desk | Command |",
+        "| --- | --- | --- | --- |",
+    ]
+    for each in OPERATIONS:
+        form = f"`{forms[each.name]}`" if each.name in forms else ""
+        command = f"`laari {each.group} {each.verb}`"
+        lines.append(f"| `{each.name}` | `{each.needs}` | {form} | {command} |")
+    return "\n".join(lines) + "\n"
+
+
 PAGES = {
     "guides/errors.md": error_guide,
     "settings.md": settings_page,
     "commands.md": commands_page,
+    "audit-coverage.md": coverage_page,
+    "declared-operations.md": operations_page,
 }
 
 

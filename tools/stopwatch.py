@@ -54,8 +54,17 @@ def build(target: Path) -> list[Path]:
         for name in ("pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(source / name, copy)
         _run(
-            *(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index"),
-            *("--no-build-isolation", "-w", target, copy),
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            "--no-build-isolation",
+            "-w",
+            target,
+            copy,
         )
     return sorted(target.glob("*.whl"))
 
@@ -84,7 +93,14 @@ def run_tests(python: Path, folder: Path) -> Run:
     (folder / "test_shop.py").write_text(example())
     began, used = time.monotonic(), _processor_seconds()
     output = _run(
-        *(python, "-m", "pytest", "-q", "-W", "ignore", "-p", "no:cacheprovider"),
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-W",
+        "ignore",
+        "-p",
+        "no:cacheprovider",
         cwd=folder,
         XDG_CACHE_HOME=str(folder / "cache"),
     )

@@ -135,7 +135,7 @@ async def one_cycle(run: Running, fault: Fault, number: int, in_doubt: InDoubt) 
     await asyncio.sleep(SETTLE_SECONDS)
     ended = time.monotonic()
     return measure(
-        *(fault, number, done, ended, installation, run.journal, run.receiver, in_doubt.new())
+        fault, number, done, ended, installation, run.journal, run.receiver, in_doubt.new()
     )
 
 

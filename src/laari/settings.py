@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from laari.errors import LaariError
+from laari.rules import terms
 
 Network: TypeAlias = IPv4Network | IPv6Network
 T = TypeVar("T")
@@ -219,7 +220,7 @@ def _whole(least: int, most: int, *, or_zero: bool = False) -> Reader[int]:
 
 def _whole_or_none(least: int) -> Reader[int | None]:
     read_number = _whole(least, 999_999_999)
-    return lambda name, text: read_number(name, text) if text else None
+    return lambda name, text: read_number(name, text) if text not in ("", "off") else None
 
 
 def _list_of(read_item: Reader[T]) -> Reader[tuple[T, ...]]:
@@ -306,7 +307,9 @@ class Settings:
         "if on, anybody can create a sandbox merchant; on with --demo",
     )
     sandbox_signups_per_minute: float = _setting(
-        _number, "60", "sign-ups per minute and address; 0 removes the limit"
+        _number,
+        str(terms.SANDBOX_SIGNUPS_PER_MINUTE),
+        "sign-ups per minute and address; 0 removes the limit",
     )
     sandbox_merchants: int = _setting(
         _whole(0, 1_000_000), "10000", "number of merchants at which sign-up stops"
@@ -319,11 +322,12 @@ class Settings:
     second_operator_above: int | None = _setting(
         _whole_or_none(0),
         "(off)",
-        "amount in laari above which a top-up or adjustment waits for a second operator",
+        "live money in laari that one person of the operator can move alone on a day; more waits "
+        "for a second person; `off` lets one person do everything",
     )
     contact_delay_hours: int = _setting(
         _whole(0, 720),
-        "24",
+        str(terms.CONTACT_DELAY_HOURS),
         "hours from the confirmation of a customer's new mobile number or email address to its use",
     )
     vpa_suffixes: tuple[str, ...] = _setting(_list_of(_word), "fp,fahipay", "accepted VPA suffixes")
@@ -353,24 +357,36 @@ class Settings:
         "input, and status 0 means sent",
         secret=True,  # may contain a token
     )
+    sms_per_hour: int = _setting(
+        _whole(1, 1_000_000),
+        "1000",
+        "SMS in an hour; more wait, and an alert tells you. A fifth is reserved for codes and "
+        "security notices",
+    )
     merchant_rate_live: float = _setting(
-        _number, "100", "live requests per second and merchant; 0 removes the limit"
+        _number,
+        str(terms.MERCHANT_RATE_LIVE),
+        "live requests per second and merchant; 0 removes the limit",
     )
     merchant_rate_sandbox: float = _setting(
-        _number, "25", "sandbox requests per second and merchant; 0 removes the limit"
+        _number,
+        str(terms.MERCHANT_RATE_SANDBOX),
+        "sandbox requests per second and merchant; 0 removes the limit",
     )
     recipient_misses_per_minute: float = _setting(
         _number,
-        "30",
+        str(terms.RECIPIENT_MISSES_PER_MINUTE),
         "payment requests to unknown customers per minute and merchant; 0 removes the limit",
     )
     token_failures_per_minute: float = _setting(
         _number,
-        "10",
+        str(terms.TOKEN_FAILURES_PER_MINUTE),
         "failed token requests per minute, client and address; 0 removes the limit",
     )
     tokens_per_minute: float = _setting(
-        _number, "600", "access tokens per minute and client; 0 removes the limit"
+        _number,
+        str(terms.TOKENS_PER_MINUTE),
+        "access tokens per minute and client; 0 removes the limit",
     )
     metrics_address: tuple[str, int] | None = _setting(
         _address,
@@ -409,7 +425,7 @@ class Settings:
     payout_approval_above: int = _setting(
         _whole(0, 999_999_999),
         "10000000",
-        "total in laari above which another person has to approve a payout run",
+        "total of a day's payout runs in laari above which another person has to approve a run",
     )
     withdrawal_minimum: int | None = _setting(
         _whole_or_none(1),

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from laari.store.people.wallet_keys import key_digest
 from tests.serving import Merchant, Service
 
 LIMIT = 60  # requests in a window
@@ -17,6 +18,7 @@ class Purse:
     def __init__(self, service: Service, key: str) -> None:
         self.service = service
         self.key = key
+        self.digest = key_digest(service.master_key, key)  # as the database has it
         self.http = httpx.Client(
             base_url=f"{service.origin}/wallet", headers={"X-API-Key": key}, timeout=30
         )
@@ -36,8 +38,8 @@ class Purse:
         self.service.execute(
             "UPDATE wallet_windows SET opened_at = opened_at - make_interval(secs => $2) "
             "FROM wallet_keys k WHERE k.account = wallet_windows.account "
-            "AND k.digest = sha256(convert_to($1, 'UTF8'))",
-            self.key,
+            "AND k.digest = $1",
+            self.digest,
             seconds,
         )
 

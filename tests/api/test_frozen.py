@@ -79,8 +79,17 @@ def test_a_frozen_wallet_looks_like_one_whose_limits_are_zero(
     approved = shop.approved()
     pay(shop, 300)
     shop.service.laari(
-        *("tier", "set", "nothing", "--per-transaction", "0", "--daily", "0"),
-        *("--weekly", "0", "--monthly", "0"),
+        "tier",
+        "set",
+        "nothing",
+        "--per-transaction",
+        "0",
+        "--daily",
+        "0",
+        "--weekly",
+        "0",
+        "--monthly",
+        "0",
     )
     shop.control("wallet", {"tier": "nothing"})
     limited = purse.data("/usage"), shop.charge(approved, 5, "limited")

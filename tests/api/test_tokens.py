@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from laari.rules.people.scopes import SCOPES
+from laari.store.merchants import oauth
 from tests.serving import Merchant, Service, ask_for_token, serving
 
 DAY = 86_400
@@ -294,11 +295,13 @@ def test_a_client_has_its_last_use_from_its_tokens(shop: Merchant) -> None:
 
 def test_a_token_is_a_use_of_its_client(shop: Merchant) -> None:
     client, token = shop.client(), "at_" + "x" * 43 + shop.id
+    held = oauth.token_digest(shop.service.master_key, token)
     shop.service.execute(
-        "INSERT INTO access_tokens VALUES (sha256($1), $2, 'payments:read', now(), "
-        "now() + interval '1 hour', 0)",
-        token.encode(),
+        "INSERT INTO access_tokens VALUES ($1, $2, 'payments:read', now(), "
+        "now() + interval '1 hour', 0, $3)",
+        held,
         client[0],
+        oauth.bind_token(shop.service.master_key, held, client[0], "payments:read"),
     )
     assert reads(shop.bearer(token)) == 200
     eventually(lambda: last_use(shop, client[0]) is not None)
@@ -383,8 +386,8 @@ def test_no_clock_makes_a_token_live_longer(shop: Merchant) -> None:
     assert reads(caller) == 200
     shop.service.execute(
         "UPDATE access_tokens SET issued_at = issued_at - interval '1 day', "
-        "expires_at = now() WHERE digest = sha256($1)",
-        token.encode(),
+        "expires_at = now() WHERE digest = $1",
+        oauth.token_digest(shop.service.master_key, token),
     )
     assert reads(caller) == 401
 

@@ -40,8 +40,7 @@ def test_a_key_counts_only_as_it_is(purse: Purse) -> None:
 def test_a_revoked_key_is_refused_from_the_next_request(purse: Purse) -> None:
     assert purse.get("/balance").status_code == 200
     purse.service.execute(
-        "UPDATE wallet_keys SET revoked_at = now() WHERE digest = sha256(convert_to($1, 'UTF8'))",
-        purse.key,
+        "UPDATE wallet_keys SET revoked_at = now() WHERE digest = $1", purse.digest
     )
     assert error(purse.get("/balance")) == (401, "unauthorized")
 

@@ -8,12 +8,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from laari.rules.actors import Payer
+from laari.rules.banking.wallet_controls import FreezeWallet
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.idempotency import Keyed, Response
-from laari.rules.operator import FreezeWallet, MoveMoney
 from laari.rules.payments import authorizations, charges, payment_requests
 from laari.rules.payments import payments as rules
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.payments.tills import CloseTill
+from laari.rules.people.contact_changes import RequestContactChange
 from laari.rules.people.identities import Identity
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
@@ -25,7 +27,6 @@ from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.merchants import merchants, oauth
 from laari.store.people import (
-    contact_changes,
     customers,
     identities,
     invitations,
@@ -35,7 +36,8 @@ from laari.store.people import (
 from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
-from tests.actors import OPERATOR, PERSON
+from tests.actors import MASTER, OPERATOR, PERSON
+from tests.deciding import done
 
 MASTER_KEY = bytes(32)
 KEY = sealing_key(MASTER_KEY)
@@ -56,6 +58,7 @@ async def write_books(dsn: str) -> None:
             tier="business",
             balance=1_000_000,
             vpa="aisha",
+            key_with=MASTER_KEY,
         )
         live = await tenants.of_merchant(connection, shop.merchant.id, "live")
     runner = BatchRunner(dsn, ORIGIN)
@@ -163,6 +166,7 @@ async def write_more(dsn: str) -> None:
             tier="business",
             balance=50_000,
             vpa="bilal",
+            key_with=MASTER_KEY,
         )
     runner = BatchRunner(dsn, ORIGIN)
 
@@ -199,7 +203,9 @@ async def write_more(dsn: str) -> None:
     await _deliver(dsn)
     async with connection_to(dsn) as connection:
         for scope in ("payments:read", "payments:create"):
-            client, _ = await oauth.create_client(connection, OPERATOR, shop.merchant.id, scope)
+            client, _ = await oauth.create_client(
+                connection, OPERATOR, MASTER, shop.merchant.id, scope
+            )
         await oauth.revoke_client(connection, OPERATOR, client.id)
         login = NewLogin("hash")
         for email, role, till in (
@@ -214,11 +220,10 @@ async def write_more(dsn: str) -> None:
         identity = Identity("passport", "A1", now.date(), "Malé")
         await identities.enter(connection, OPERATOR, MASTER_KEY, second.id, identity, "Verified")
         offer = invitations.Offer("invited@shop.mv", "manager")
-        await invitations.invite(connection, OPERATOR, shop.merchant.id, offer, now, page="")
-        await contact_changes.request(
-            *(connection, OPERATOR, bytes(32), second.id, "mobile", "7779999", "lost"),
-            frozenset[str](),
+        await invitations.invite(
+            connection, OPERATOR, MASTER, shop.merchant.id, offer, now, page=""
         )
+    await done(dsn, RequestContactChange(OPERATOR, second.id, "mobile", "7779999", "lost"))
 
 
 async def _save_responses(run: Any, tenant: Tenant) -> None:

@@ -2,16 +2,18 @@
 
 from datetime import UTC, date, datetime
 
-from laari.rules.banking.bank_lines import HandleLine, ImportLine, MatchLine, SignFloat, Target
+from laari.rules.banking.bank_lines import ImportLine, SignFloat
+from laari.rules.banking.bank_matches import MatchLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import SweepFees
+from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, JoinRun
 from laari.store.merchants import payout_terms
-from laari.store.reads.money import bank
 from tests.actors import OPERATOR
 from tests.store.payout_books import Shop, a_shop, bank_account
 
 TODAY = date(2026, 11, 18)
+SIGNED = date(2026, 11, 17)
 
 
 async def write_payouts(dsn: str) -> None:
@@ -25,12 +27,12 @@ async def write_payouts(dsn: str) -> None:
         await shop.funds("release", 2_000)
         await shop.funds("merchant_adjustment", -300)
         first = await shop.payout()
-        assert await shop.run(CancelPayout(shop.tenant, OPERATOR, first.id))
+        assert await shop.run(CancelPayout(OPERATOR, first.id))
         run = await shop.open_run()
         second = await shop.payout(datetime.now(UTC), run_id=run.id)
         await shop.send(run.id, most=40_000)
         for action, reference in (("settle", "LP000001R0001"), ("return", "LP000001R0002")):
-            command = AnswerPayout(shop.tenant, OPERATOR, second.id, action, reference)
+            command = AnswerPayout(OPERATOR, second.id, action, reference)
             assert await shop.run(command)
         await shop.pay(4_000)
         await shop.payout()
@@ -38,7 +40,7 @@ async def write_payouts(dsn: str) -> None:
         await _import(shop)
         assert await shop.run(SweepFees(OPERATOR, "live", 10))
         assert await shop.run(MatchLine(OPERATOR, "FT9", ("sweep", "1")))
-        assert await shop.run(SignFloat(OPERATOR, TODAY, 1, 1, None))
+        assert await shop.run(SignFloat(OPERATOR, SIGNED, 1, 1, None))
 
 
 async def _withdraw(shop: Shop) -> None:
@@ -46,12 +48,12 @@ async def _withdraw(shop: Shop) -> None:
     await bank_account(shop, "55667788", of_wallet=True)
     for amount in (1_100, 1_200):
         waiting = await shop.withdraw(amount)
-    assert await shop.run(CancelPayout(None, OPERATOR, waiting.id))
+    assert await shop.run(CancelPayout(OPERATOR, waiting.id))
     run, sent = await shop.open_run(), await shop.withdraw(1_300)
-    assert await shop.run(JoinRun(None, OPERATOR, sent.id, run.id))
+    assert await shop.run(JoinRun(OPERATOR, sent.id, run.id))
     await shop.send(run.id, most=1_000)
     for action, reference in (("settle", "LP000002R0001"), ("return", "LP000002R0002")):
-        assert await shop.run(AnswerPayout(None, OPERATOR, sent.id, action, reference))
+        assert await shop.run(AnswerPayout(OPERATOR, sent.id, action, reference))
 
 
 async def _import(shop: Shop) -> None:
@@ -70,12 +72,10 @@ async def _import(shop: Shop) -> None:
         StatementLine(number, TODAY, reference, text, amount, None)
         for number, (reference, (text, amount)) in enumerate(texts.items(), 2)
     ]
-    for line, target in zip(lines, await bank.targets(shop.connection, lines), strict=True):
-        if target == Target() and line.reference in ("FT1", "FT2"):
-            raise AssertionError(line)
-        assert await shop.run(ImportLine(OPERATOR, line, target))
-    assert await shop.run(HandleLine(OPERATOR, "FT4", shop.payer.account))
-    assert await shop.run(HandleLine(OPERATOR, "FT6", charge=True))
-    assert await shop.run(HandleLine(OPERATOR, "FT7"))
+    uses = {line.reference: (await shop.run(ImportLine(OPERATOR, line))).line.use for line in lines}
+    assert (uses["FT1"], uses["FT2"]) == ("topup", "settled")
+    assert await shop.run(AssignLine(OPERATOR, "FT4", shop.payer.account))
+    assert await shop.run(ChargeLine(OPERATOR, "FT6"))
+    assert await shop.run(SendLineBack(OPERATOR, "FT7"))
     matched = await shop.run(MatchLine(OPERATOR, "FT8", ("sent_back", "FT7")))
     assert matched.use == "matched", matched

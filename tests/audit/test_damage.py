@@ -136,7 +136,6 @@ DAMAGE: list[tuple[str, set[str]]] = [
         {"refund_transfer", "refund_payment", "refund_event"},
     ),
     ("UPDATE refunds SET amount = amount + 1", {"refund_transfer", "refund_payment"}),
-    ("UPDATE refunds SET actor_kind = NULL, actor_name = NULL", {"refund_event"}),
     ("UPDATE refunds SET note = 'Other' WHERE note IS NOT NULL", {"refund_event_body"}),
     ("UPDATE refunds SET reason = 'fraudulent'", {"refund_event_body"}),
     ("DELETE FROM events WHERE type = 'payment.refunded'", {"refund_event"}),
@@ -327,7 +326,7 @@ EXCHANGED: list[tuple[str, str]] = [
         for other in ("gen_random_uuid()", _OF.format("pending"))
     ),
     (
-        "ALTER TABLE transfers DROP CONSTRAINT transfers_check1; "
+        "ALTER TABLE transfers DROP CONSTRAINT payment_fits_kind; "
         f"UPDATE transfers SET payment_id = NULL WHERE payment_id = {_OF.format('paid')}",
         "fee_transfer",
     ),

@@ -19,20 +19,19 @@ FIRST = {
     "transfers": (
         "id",
         "r.id, r.kind, r.debit_account, r.credit_account, r.amount, r.payment_id, r.tid, "
-        "r.created_at",
+        "r.created_at, r.xid",
     ),
     "transactions": (
         "tid",
         "r.tid, r.account, r.recorded, r.time, r.type, r.name, r.details, r.amount, "
-        # The same as `r.status` for all rows before reasons of failures were kept.
-        "r.status || coalesce(' ' || r.failure, ''), "
+        "r.status, r.failure, r.xid, "
         "CASE r.type WHEN 'topup' THEN (SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) "
         "END, CASE WHEN r.type IN ('topup', 'adjustment') THEN "
         "(SELECT w.customer_id FROM wallets w WHERE w.account = r.account) END",
     ),
     "events": (
         "id",
-        "r.id, r.tenant_id, r.type, r.object_id, r.created_at, r.body, CASE r.type "
+        "r.id, r.tenant_id, r.type, r.object_id, r.created_at, r.body, r.xid, CASE r.type "
         "WHEN 'payment_request.created' THEN "
         "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
         "WHEN 'authorization.approved' THEN "
@@ -44,12 +43,12 @@ FIRST = {
     "journal": (
         "id",
         "r.id, r.time, r.actor_kind, r.actor_name, r.actor_role, r.action, r.object_type, "
-        "r.object_id, r.merchant_id, r.mode, r.before, r.after, r.reason",
+        "r.object_id, r.merchant_id, r.mode, r.before, r.after, r.reason, r.xid",
     ),
     "refunds": (
         "id",
         "r.id, r.tenant_id, r.payment_id, r.amount, r.reason, r.note, r.actor_kind, "
-        "r.actor_name, r.tid, r.created_at",
+        "r.actor_name, r.tid, r.created_at, r.xid",
     ),
 }
 
@@ -146,7 +145,9 @@ async def test_a_row_that_is_moved_to_the_next_seal_is_named(dsn: str) -> None:
         await connection.execute(
             "UPDATE transfers SET xid = $1 WHERE id = (SELECT id FROM transfers WHERE xid > $2 "
             "AND xid <= $3 ORDER BY id DESC LIMIT 1)",
-            *(second.from_xid + 1, first.from_xid, first.upto_xid),
+            second.from_xid + 1,
+            first.from_xid,
+            first.upto_xid,
         )
     found = {each.id: each for each in (await look(dsn)).differences if each.kind == "sealed_rows"}
     assert set(found) == {f"seal {first.number}", f"seal {second.number}"}
@@ -168,7 +169,7 @@ async def test_bytes_that_look_like_the_end_of_a_seal_hide_nothing(dsn: str) -> 
         await connection.copy_from_query(
             f"SELECT {sealed_rows.columns(events)} FROM {sealed_rows.source(events)} "
             "WHERE r.xid > $1 ORDER BY r.id",
-            *(xids[0],),
+            xids[0],
             output=file,
             format="binary",
         )
@@ -179,7 +180,7 @@ async def test_bytes_that_look_like_the_end_of_a_seal_hide_nothing(dsn: str) -> 
             previous = None
             for after, upto in pairwise(ends):
                 content = await sealed_rows.content_of(connection, events, after, upto)
-                previous = next_seal(KEY, previous, "events", after, upto, content)
+                previous = next_seal(KEY, previous, "events", after, upto, content=content)
                 await insert(connection, previous)
     before = {each.id for each in (await look(dsn)).differences if each.kind == "sealed_rows"}
     await change_a_body(dsn, 2)

@@ -24,7 +24,7 @@ async def sent(dsn: str) -> AsyncIterator[tuple[Shop, Payout]]:
         payout = await shop.payout(run_id=run.id)
         await shop.send(run.id)
         await seal_all(dsn)
-        await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, "return"))
+        await shop.run(AnswerPayout(OPERATOR, payout.id, "return"))
         await shop.funds("hold", 70)
         await shop.payout()
         yield shop, payout

@@ -156,7 +156,7 @@ async def test_a_crash_in_the_middle_leaves_no_half_seal(dsn: str) -> None:
         half = connection.transaction()
         await half.start()
         made = await seal_next(connection, KEY, 10)
-        assert (len(made.seals), made.more) == (5, True)
+        assert (len(made.seals), made.more) == (6, True)
         connection.terminate()
     async with connection_to(dsn) as connection:
         assert await connection.fetchval("SELECT count(*) FROM seals") == 0
@@ -499,4 +499,4 @@ async def test_live_customers_made_by_hand_are_sealed_too(dsn: str) -> None:
         await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic", balance=5)
     seals = await seal_all(dsn)
     counts = {seal.subject: seal.row_count for seal in seals if seal.subject != "journal"}
-    assert counts == {"transfers": 1, "transactions": 1}
+    assert counts == {"transfers": 1, "transactions": 1, "fee_history": 1}

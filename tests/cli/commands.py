@@ -34,7 +34,7 @@ SPECIAL = {
     ("payout settle", "what"): "payout_id",
     ("payout return", "what"): "payout_id",
     ("payout cancel", "what"): "payout_id",
-    ("payout show", "number"): "run",
+    ("payout show", "what"): "payout_id",
     ("payout approve", "number"): "run",
     ("payout file", "number"): "run",
 }

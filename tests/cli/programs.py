@@ -16,7 +16,12 @@ class Program(NamedTuple):
     timeout: str  # the constant to patch
 
 
-LAARI = Program("laari", "laari", laari.cli.main.run, "laari.cli.shop.api.TIMEOUT_SECONDS")
+LAARI = Program(
+    "laari",
+    "laari",
+    laari.cli.main.run,
+    "laari.cli.shop.remote_service.TIMEOUT_SECONDS",
+)
 CLIENT = Program(
     "laari-client",
     "laari_client.cli",

@@ -10,8 +10,9 @@ from laari.errors import LaariError
 from laari.rules.calendar import local_day
 from laari.store.merchants import applications, fees
 from laari.store.merchants.signup import sign_up
+from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import connection_to
-from tests.actors import OPERATOR
+from tests.actors import MASTER, OPERATOR, change
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 
 ANSWERS = {
@@ -83,7 +84,9 @@ def test_an_approval_sets_terms_and_the_bank_account(laari: Laari, stranger: str
         "bank": ANSWERS["bank_name"],
         "number": ANSWERS["bank_account"],
     }
-    assert datetime.fromisoformat(account["effective_at"]) <= datetime.now(UTC)
+    # The operator's approval takes it over, so that its owners have 48 hours to object.
+    waits = datetime.fromisoformat(account["effective_at"]) - datetime.now(UTC)
+    assert timedelta(hours=47) < waits <= timedelta(hours=48)
     found = laari("payout", "terms", stranger, "--json").json
     assert (found["minimum"], found["paused_reason"]) == (10_000, "First month")
     entries = laari("journal", "list", "--merchant", stranger, "--json").json
@@ -98,12 +101,13 @@ async def test_an_approval_tells_the_owners_about_the_bank_account(dsn: str) -> 
     async with connection_to(dsn) as connection:
         async with connection.transaction():
             made = await sign_up(
-                *(connection, OPERATOR, bytes(32), 10), name="Boat", email="aisha@shop.example"
+                connection, OPERATOR, bytes(32), 10, name="Boat", email="aisha@shop.example"
             )
         assert made is not None
         answers = applications.ApplicationFields(**ANSWERS)
         await applications.submit(connection, OPERATOR, made.merchant.id, answers)
-        await applications.approve(connection, OPERATOR, made.merchant.id, channels=["email"])
+        outbox = Outbox(frozenset({"email"}), MASTER)
+        await applications.approve(connection, OPERATOR, made.merchant.id, outbox=outbox)
         rows = await connection.fetch("SELECT kind, recipient FROM messages")
     assert [tuple(row) for row in rows] == [("bank_account_changed", "aisha@shop.example")]
 
@@ -149,7 +153,7 @@ def test_fees_begin_on_a_day_and_keep_their_history(
     async def begin() -> list[bool]:
         async with connection_to(dsn) as connection:
             early = await fees.start_due(connection)
-            await connection.execute("UPDATE scheduled_fees SET starts_at = now()")
+            await change(connection, "UPDATE scheduled_fees SET starts_at = now()")
             return [early, await fees.start_due(connection), await fees.start_due(connection)]
 
     assert asyncio.run(begin()) == [False, True, False]
@@ -188,4 +192,4 @@ async def test_a_decided_application_never_changes(dsn: str, stranger: str) -> N
             "DELETE FROM fee_history",
         ):
             with pytest.raises(asyncpg.RestrictViolationError):
-                await connection.execute(statement)
+                await change(connection, statement)

@@ -21,11 +21,10 @@ from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.settings import read_settings
 from laari.store.audit import audit
 from laari.store.merchants import merchants, oauth
-from laari.store.people import customers, logins
+from laari.store.people import customers, logins, wallet_keys
 from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
-from laari.store.secrets import digest
 from tests.actors import OPERATOR, change
 
 
@@ -37,13 +36,16 @@ async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
         assert await connection.fetchval("SELECT count(*) FROM merchants") == 1
         [secret_key] = set(re.findall(r"sk_[\w-]+", first))
         [(_, credential)] = (
-            await tenants.by_secret_digest(connection, [digest(secret_key)])
+            await tenants.by_secret_digest(
+                connection, [merchants.key_digest(service.master_key, secret_key)]
+            )
         ).items()
         assert credential.mode == "sandbox"
         assert credential.merchant_id in first
         [wallet_key] = set(re.findall(r"wk_[\w-]+", first))
         account = await connection.fetchval(
-            "SELECT account FROM wallet_keys WHERE digest = $1", digest(wallet_key)
+            "SELECT account FROM wallet_keys WHERE digest = $1",
+            wallet_keys.key_digest(service.master_key, wallet_key),
         )
         assert account == credential.sandbox_account
         [password] = re.findall(rf"{EMAIL}  (\S+)", first)
@@ -51,7 +53,9 @@ async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
         assert password_fits(password, stored)
         [client_id], [client_secret] = re.findall(r"cl_\w+", first), re.findall(r"cs_\w+", first)
         found = await oauth.usable_clients(connection, [client_id])
-        assert found[client_id].secret_digest == digest(client_secret)
+        assert found[client_id].secret_digest == oauth.client_digest(
+            service.master_key, client_secret
+        )
         assert found[client_id].scope == " ".join(DEFAULT_SCOPES)
         assert (await audit(connection)).ok
 

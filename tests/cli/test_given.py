@@ -178,3 +178,24 @@ def test_every_secret_can_be_kept_out_of_the_arguments() -> None:
                 assert f"--{word}-file" in names, command.name
 
     walk(cli)
+
+
+def test_identity_data_comes_from_a_file_or_standard_input(laari: Laari, tmp_path: Path) -> None:
+    customer = json.loads(laari(*CREATE).out)["customer_id"]
+    identity = {"document": "passport", "number": "A1", "born": "1990-01-01", "address": "Malé"}
+    written = json.dumps(identity, ensure_ascii=False)
+    file = tmp_path / "identity.json"
+    file.write_text(f"{written}\n")
+    enter = ("customer", "set-identity", customer, "--reason", "New", "--json")
+    view = ("customer", "view-identity", customer, "--reason", "The bank asks", "--json")
+    for form, given in (
+        (("--identity-file", str(file)), ""),
+        (("--identity", "-"), f"{written}\n"),
+    ):
+        done = laari(*enter, *form, given=given)
+        assert (done.status, "A1" in done.out + done.err) == (0, False), done
+        assert json.loads(laari(*view).out) == identity
+        remove = ("customer", "remove-identity", customer, "--reason", "Again")
+        assert laari(*remove).status == 0
+    file.write_text("[1]\n")
+    refused(laari(*enter, "--identity-file", str(file)), "must be a JSON object of texts")

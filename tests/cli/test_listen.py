@@ -155,8 +155,14 @@ def test_with_json_each_line_is_a_value(program: Program, service: Service) -> N
     with (
         answering(receive) as hook,
         listening(
-            *(program, service.origin, shop.secret_key),
-            *("--forward-to", hook, "--secret", "other", "--json"),
+            program,
+            service.origin,
+            shop.secret_key,
+            "--forward-to",
+            hook,
+            "--secret",
+            "other",
+            "--json",
         ) as command,
     ):
         deadline = time.monotonic() + PATIENCE_SECONDS

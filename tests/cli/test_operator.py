@@ -70,9 +70,20 @@ def make_payment(
 
 def test_a_merchant_is_made_shown_and_listed(laari: Laari) -> None:
     made = laari(
-        *("merchant", "create", " Shop ", "--mode", "live", "--fee-bps", "250"),
-        *("--fee-fixed", "100", "--webhook-url", "https://shop.mv/hook"),
-        *("--email", "Owner@Shop.mv", "--json"),
+        "merchant",
+        "create",
+        " Shop ",
+        "--mode",
+        "live",
+        "--fee-bps",
+        "250",
+        "--fee-fixed",
+        "100",
+        "--webhook-url",
+        "https://shop.mv/hook",
+        "--email",
+        "Owner@Shop.mv",
+        "--json",
     ).json
     assert made["secret_key"].startswith("sk_")
     assert made["email"] == "owner@shop.mv"
@@ -142,8 +153,20 @@ def test_a_new_secret_key_can_overlap_with_the_old(laari: Laari) -> None:
 
 def test_a_customer_is_made_with_money(laari: Laari) -> None:
     made = laari(
-        *("customer", "create", "Aisha", "--mobile", "+960 777-1234", "--vpa", "Aisha@fp"),
-        *("--balance", "5000", "--password", "correct horse", "--mode", "live", "--json"),
+        "customer",
+        "create",
+        "Aisha",
+        "--mobile",
+        "+960 777-1234",
+        "--vpa",
+        "Aisha@fp",
+        "--balance",
+        "5000",
+        "--password",
+        "correct horse",
+        "--mode",
+        "live",
+        "--json",
     ).json
     assert set(made) == {"customer_id", "account_number", "api_key", "password", "mode"}
     assert made["customer_id"].startswith("cus_")

@@ -1,6 +1,7 @@
 """A finance day on the command line: a run with one return, an import, and a sign-off."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from laari.cli.money import payouts
+from laari.cli.terminal import operation
 from laari.errors import LaariError
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
@@ -17,7 +19,8 @@ from laari.rules.payments import payments
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
-from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
+from tests.bank_accounts import enter
+from tests.cli.test_operator import Ended, Laari, laari  # noqa: F401  # a fixture
 from tests.cli.test_wallets import new_account, query
 
 YESTERDAY = local_day(datetime.now(UTC)) - timedelta(days=1)
@@ -27,8 +30,19 @@ BANK = ("--holder", "Seagull Cafe", "--bank", "BML", "--number", "7730000012345"
 def new_shop(laari: Laari, name: str = "Seagull", *, with_bank: bool = True) -> str:  # noqa: F811
     made = laari("merchant", "create", name, "--mode", "live", "--json").json
     if with_bank:
-        assert laari("merchant", "bank", made["merchant_id"], *BANK, "--json").status == 0
+        asyncio.run(_enter_bank(made["merchant_id"]))
     return str(made["merchant_id"])
+
+
+async def _enter_bank(merchant_id: str) -> None:
+    async with connection_to(os.environ["LAARI_DATABASE_URL"]) as connection:
+        tenant = await tenants.of_merchant(connection, merchant_id, "live")
+        await enter(connection, tenant.id)
+
+
+async def _enter_own_bank(account: str) -> None:
+    async with connection_to(os.environ["LAARI_DATABASE_URL"]) as connection:
+        await enter(connection, int(account), "7730000000001", holder="Aisha")
 
 
 def pay(dsn: str, merchant: str, account: str, amount: int, *, ago: timedelta) -> None:
@@ -48,9 +62,24 @@ def pay(dsn: str, merchant: str, account: str, amount: int, *, ago: timedelta) -
     asyncio.run(run())
 
 
+def pay_in_sandbox(dsn: str, merchant: str, amount: int) -> None:
+    async def run() -> None:
+        runner = BatchRunner(dsn, "http://laari.test")
+        async with connection_to(dsn) as connection:
+            tenant = await tenants.of_merchant(connection, merchant, "sandbox")
+        draft = payments.PaymentDraft(f"{merchant} {amount}", amount)
+        [made] = await runner.run([payments.CreatePayment(tenant, draft)], 1.0)
+        payer = Payer(tenant.sandbox_account, "sandbox")
+        [paid] = await runner.run([payments.PayPayment(tenant, made.id, payer)], 1.0)
+        assert paid.status == "paid"
+        await runner.close()
+
+    asyncio.run(run())
+
+
 def as_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another person at the terminal."""
-    monkeypatch.setenv("SUDO_USER", "second")
+    monkeypatch.setattr(operation, "system_user", lambda: "second")
 
 
 def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
@@ -75,11 +104,11 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
     seen = laari(*run, "--dry-run").json
     assert (seen["count"], seen["total"]) == (2, 50_000)
     assert [each["reason"] for each in seen["not_paid"]] == ["There is no bank account."]
-    assert laari("payout", "list", "--json").json == []
+    assert laari("payout", "runs", "--json").json == []
     made = laari(*run).json
     assert (made["run"], made["total"], made["status"]) == (1, 50_000, "requested")
     again = laari(*run).json
-    assert (again["run"], again["count"], again["total"]) == (1, 0, 50_000)
+    assert (again["run"], again["count"], again["total"]) == (1, 2, 50_000)
 
     own = laari("payout", "approve", "1", "--json")
     assert "another person has to approve" in own.err
@@ -102,11 +131,13 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
 
     statement = tmp_path / "statement.csv"
     day = local_day(datetime.now(UTC))
+    orders = laari("payout", "show", "1", "--json").json["orders"]
+    larger, smaller = sorted(orders, key=lambda each: -each["amount"])
     statement.write_text(
         "date,reference,description,debit,credit,balance\n"
         f"{day},FT0,Opening transfer {account},,1000.00,1000.00\n"  # entered by hand before
-        f"{day},FT1,Payroll LP000001R0001,300.00,,700.00\n"
-        f"{day},FT2,Returned LP000001R0002,,200.00,900.00\n"
+        f"{day},FT1,Payroll {larger['reference']},300.00,,700.00\n"
+        f"{day},FT2,Returned {smaller['reference']},,200.00,900.00\n"
         f"{day},FT3,Aisha {account},,50.00,950.00\n"
         f"{day},FT4,No idea,,7.00,957.00\n"
         f"{day},FT5,Charges,2.00,,955.00\n"
@@ -132,7 +163,9 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
     assert "does not wait" in laari("bank", "return", "FT4").err
 
     figures = laari("float", "--day", str(day), "--json").json
-    assert figures["closing"] == 100_000 - 30_000 + 5_000 + 700
+    assert figures["closing"] == 100_000 - 30_000 + 20_000 + 5_000 + 700
+    assert (figures["statement_closing"], figures["unused_lines"]) == (95_500, -200)
+    assert (figures["without_a_line"], figures["gaps"]) == (0, [])
     assert figures["signed_by"] is None
     assert query(dsn, "SELECT count(*) FROM float_signoffs") == 0
     assert laari("audit", "--json").status == 0, laari("audit").out
@@ -152,18 +185,17 @@ def test_an_interrupted_run_is_continued_and_pays_once(
     for number in range(3):
         shop = new_shop(laari, f"Shop {number}")
         pay(dsn, shop, account, 1_000 + number, ago=timedelta(days=1))
-    whole, done = payouts.deciding, []
+    whole, begun = payouts.deciding, []
 
     @asynccontextmanager
     async def failing(service: Any) -> AsyncIterator[Any]:
         async with whole(service) as decide:
 
             async def once(command: Any) -> Any:
-                if len(done) == after:
+                if len(begun) == after:
                     raise LaariError("the power failed")
-                outcome = await decide(command)
-                done.append(command)
-                return outcome
+                begun.append(command)
+                return await decide(command)
 
             yield once
 
@@ -212,8 +244,9 @@ def test_terms_holidays_and_funds(laari: Laari, dsn: str) -> None:  # noqa: F811
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("2026-11-18,FT9,x,,1.001,", "line 3: the credit '1.001' is not an amount"),
-        ("2026-11-18,FT8,y,,2.00,", "line 3: line 2 has the same reference, 'FT8'"),
+        (f"{YESTERDAY},FT9,x,,1.001,", "line 3: the credit '1.001' is not an amount"),
+        (f"{YESTERDAY},FT8,y,,2.00,", "line 3: line 2 has the same reference, 'FT8'"),
+        ("9999-12-31,FT9,x,,1.00,", "line 3: the date '9999-12-31' is more than a week ahead"),
     ],
 )
 def test_a_wrong_statement_changes_nothing(
@@ -224,7 +257,8 @@ def test_a_wrong_statement_changes_nothing(
     message: str,
 ) -> None:
     file = tmp_path / "statement.csv"
-    head = "date,reference,description,debit,credit,balance\n2026-11-18,FT8,x,,1.00,\n"
+    head = "date,reference,description,debit,credit,balance\n"
+    head += f"{YESTERDAY},FT8,x,,1.00,\n"
     file.write_text(f"{head}{line}\n")
     assert message in laari("bank", "import", str(file)).err
     assert query(dsn, "SELECT count(*) FROM bank_lines") == 0
@@ -235,6 +269,37 @@ def test_a_wrong_statement_changes_nothing(
     assert "imported before with other content" in laari("bank", "import", str(file)).err
     assert laari("bank", "return", "FT8", "--json").json["use"] == "sent_back"
     assert laari("audit", "--json").status == 0
+
+
+def test_the_balances_of_statements_have_no_gap(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    tmp_path: Path,
+) -> None:
+    def load(*lines: str, dry_run: bool = False) -> Ended:
+        file = tmp_path / "statement.csv"
+        file.write_text("\n".join(["date,reference,description,debit,credit,balance", *lines]))
+        return laari("bank", "import", str(file), "--json", *(("--dry-run",) if dry_run else ()))
+
+    earlier = YESTERDAY - timedelta(days=2)
+    first = f"{earlier},FT1,x,,1.00,11.00"
+    assert load(first, f"{earlier},FT2,x,,2.00,13.00").json["gaps"] == []
+    wrong = load(f"{YESTERDAY},FT4,x,,4.00,21.00", f"{YESTERDAY},FT5,x,,5.00,27.00")
+    assert "line 3: the balance is MVR 27.00, but MVR 26.00 follows" in wrong.err
+    changed = load(first.replace("11.00", "12.00"))
+    assert "Line 2: The reference was imported before with other content" in changed.err
+    assert "balance MVR 11.00. Nothing was booked." in changed.err
+    assert query(dsn, "SELECT count(*) FROM bank_lines") == 2
+
+    gap = [{"day": str(YESTERDAY), "from": 1_300, "to": 1_700}]
+    late = f"{YESTERDAY},FT4,x,,4.00,21.00"
+    for dry_run in (True, False):
+        assert load(late, dry_run=dry_run).json["gaps"] == gap
+    shown = laari("float", "--day", str(YESTERDAY), "--json").json
+    assert (shown["gaps"], shown["statement_closing"]) == (gap, 2_100)
+    missing = f"{YESTERDAY - timedelta(days=1)},FT3,x,,4.00,17.00"
+    assert load(late, missing).json["gaps"] == []  # newest first
+    assert laari("float", "--day", str(YESTERDAY), "--json").json["gaps"] == []
 
 
 def test_a_conflict_with_a_slip_books_no_line(
@@ -255,7 +320,7 @@ def test_a_conflict_with_a_slip_books_no_line(
     told = f"The slip was already used to top up MVR 5.00 to account {account}"
     assert told in seen["booked"][1]["conflict"]
     refused = laari("bank", "import", str(file)).err
-    assert f"line 3: {told}" in refused
+    assert f"Line 3: {told}" in refused
     assert "Nothing was booked." in refused
     assert query(dsn, "SELECT count(*) FROM bank_lines") == 0
     assert laari("wallet", "history", account, "--json").json[0]["amount"] == 500
@@ -281,7 +346,8 @@ def test_money_out_is_matched_with_what_the_books_have(
     assert "the books have no such movement" in laari("bank", "match", "FT2").err
     assert laari("bank", "return", "FT1").status == 0
     assert laari("fees", "sweep", "700").status == 0
-    closing = laari("float", "--json").json["closing"]
+    today = ("float", "--day", str(YESTERDAY + timedelta(days=1)), "--json")
+    closing = laari(*today).json["closing"]
     assert "use one of: --sweep 1, --returned FT1" in laari("bank", "match", "FT2").err
     assert "no line has the reference FT9" in laari("bank", "match", "FT9").err
     assert "use one of" in laari("bank", "match", "FT2", "--sweep", "1", "--returned", "FT1").err
@@ -289,10 +355,13 @@ def test_money_out_is_matched_with_what_the_books_have(
     matched = laari("bank", "match", "FT2", "--returned", "FT1", "--json").json
     assert (matched["reference"], matched["use"]) == ("FT2", "matched")
     assert "with the line FT2" in laari("bank", "match", "FT3", "--returned", "FT1").err
+    assert "its use is none" in laari("bank", "unmatch", "FT3").err
+    assert laari("bank", "match", "FT3", "--sweep", "1", "--json").json["use"] == "matched"
+    assert laari("bank", "unmatch", "FT3", "--json").json["use"] == "none"
     assert laari("bank", "match", "FT3", "--sweep", "1", "--json").json["use"] == "matched"
     waiting = laari("bank", "lines", "--open", "--json").json
     assert [each["reference"] for each in waiting] == ["FT4"]
-    assert laari("float", "--json").json["closing"] == closing
+    assert laari(*today).json["closing"] == closing
     assert laari("audit", "--json").status == 0, laari("audit").out
 
 
@@ -328,6 +397,37 @@ def test_a_requested_payout_of_a_paused_merchant_is_held(laari: Laari, dsn: str)
     assert (seen["held"], seen["total"]) == ([], 10_000)
 
 
+def test_payouts_of_both_modes_are_listed(laari: Laari, dsn: str) -> None:  # noqa: F811
+    shop, account = new_shop(laari), new_account(laari, 50_000)
+    pay(dsn, shop, account, 10_000, ago=timedelta(days=1))
+    asked = laari("payout", "request", shop, "--json").json
+    tried = laari("merchant", "create", "Sandbox", "--json").json["merchant_id"]
+    pay_in_sandbox(dsn, tried, 700)
+    terms = ("--mode", "sandbox", "--json")
+    assert laari("merchant", "bank", tried, *BANK, "--mode", "sandbox").status == 0
+    sandbox = laari("payout", "request", tried, *terms).json
+
+    found = laari("payout", "list", "--json").json
+    assert [(each["id"], each["mode"], each["status"]) for each in found] == [
+        (sandbox["id"], "sandbox", "sent"),
+        (asked["id"], "live", "requested"),
+    ]
+    assert [each["run"] for each in found] == [None, None]
+    only = laari("payout", "list", "--mode", "live", "--status", "requested", "--json").json
+    assert [each["id"] for each in only] == [asked["id"]]
+    assert laari("payout", "list", "--status", "cancelled", "--json").json == []
+    shown = laari("payout", "show", sandbox["id"], "--json").json
+    assert (shown["merchant_id"], shown["amount"], shown["number"]) == (tried, 700, 1)
+    assert [each["amount"] for each in shown["orders"]] == [700]
+
+    laari("payout", "run", "--day", str(YESTERDAY))
+    assert laari("payout", "show", asked["id"], "--json").json["run"] == 1
+    assert laari("payout", "show", "1", "--json").json["count"] == 1
+    assert [each["run"] for each in laari("payout", "runs", "--json").json] == [1]
+    assert "no payout has the id po_1" in laari("payout", "show", "po_1").err
+    assert "no run has the number 2" in laari("payout", "show", "2").err
+
+
 def test_a_day_is_signed_off(laari: Laari, dsn: str) -> None:  # noqa: F811
     sign = ("float", "--day", str(YESTERDAY), "--bank-closing", "7")
     assert "A difference needs a note." in laari(*sign).err
@@ -344,8 +444,11 @@ def test_withdrawals_and_charges_of_the_bank(laari: Laari, dsn: str, tmp_path: P
     assert "There is no bank account." in laari(*withdraw, "100").err
     assert laari("wallet", "bank", account, "--holder", "Aisha").status == 1
     assert "4 to 20 digits" in laari("wallet", "bank", account, *BANK[:-1], "7").err
-    (added,) = laari("wallet", "bank", account, *BANK, "--json").json
-    assert (added["bank"], added["number"]) == ("BML", "7730000012345")
+    asyncio.run(_enter_own_bank(account))
+    first, added = laari("wallet", "bank", account, *BANK, "--json").json
+    assert (first["number"], added["number"]) == ("7730000000001", "7730000012345")
+    waits = datetime.fromisoformat(added["effective_at"]) - datetime.now(UTC)
+    assert timedelta(hours=47) < waits <= timedelta(hours=48)
     for nobody in (sandbox, "7799999999999"):
         assert laari("wallet", "bank", nobody, *BANK).status == 1
         assert laari("wallet", "withdraw", nobody, "100").status == 1
@@ -361,11 +464,13 @@ def test_withdrawals_and_charges_of_the_bank(laari: Laari, dsn: str, tmp_path: P
     customer = query(dsn, f"SELECT customer_id FROM wallets WHERE account = {account}").hex
     freeze = ("customer", "freeze", f"cus_{customer}", "--reason", "Stolen")
     assert laari(*freeze).status == 0
-    why = {"account": account, "amount": 30_000, "fee": 0, "reason": "The wallet is frozen."}
     for form in (("--dry-run",), ()):
         seen = laari(*run, *form).json
-        assert (seen["count"], seen["total"], seen["held"]) == (0, 0, [why])
-    assert laari("payout", "list", "--json").json == []
+        assert (seen["count"], seen["total"]) == (0, 0)
+        (held,) = seen["held"]
+        assert (held["account"], held["amount"]) == (account, 30_000)
+        assert held["reason"] == "The wallet is frozen."
+    assert laari("payout", "runs", "--json").json == []
     assert laari("customer", "unfreeze", f"cus_{customer}").status == 0
     assert laari(*run).json["total"] == 30_000
     laari("payout", "approve", "1")

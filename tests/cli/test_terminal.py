@@ -45,7 +45,7 @@ from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.visible import visible, visible_json
-from tests.actors import OPERATOR, change
+from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 from tests.logins import opened
 from tests.sampling import some_of
@@ -143,7 +143,9 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         )
         identity = Identity("passport", HOSTILE, date(1990, 1, 1), HOSTILE)
         await identities.enter(connection, OPERATOR, MASTER_KEY, customer.id, identity, "x")
-        client, _ = await oauth.create_client(connection, OPERATOR, merchant_id, "payments:read")
+        client, _ = await oauth.create_client(
+            connection, OPERATOR, MASTER, merchant_id, "payments:read"
+        )
         tenant = await tenants.of_merchant(connection, merchant_id, "live")
         runner = BatchRunner(dsn, "http://laari.test")
         texts = {"title": HOSTILE, "description": HOSTILE, "return_url": f"https://a.mv/{HOSTILE}"}
@@ -201,7 +203,13 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         await opened(connection, "evil@shop.mv")
         offer = invitations.Offer("invited@shop.mv", "manager")
         await invitations.invite(
-            connection, OPERATOR, merchant_id, offer, datetime.now(UTC), page="http://laari.test"
+            connection,
+            OPERATOR,
+            MASTER_KEY,
+            merchant_id,
+            offer,
+            datetime.now(UTC),
+            page="http://laari.test",
         )
         await connection.execute(
             "UPDATE authorizations SET status = 'suspended' WHERE id = $1", held[1]
@@ -266,7 +274,7 @@ PREPARED = {
     *("payout show", "payout approve", "payout file", "payout settle", "payout return"),
     *("payout cancel", "payout request", "bank import", "bank assign", "bank return"),
     *("fees sweep", "merchant hold", "merchant release", "payout run", "bank charge"),
-    "bank match",
+    *("bank match", "bank unmatch"),
     "wallet withdraw",
 }
 # They need an application, a waiting movement, a sale or a contact, which their own tests have:
@@ -279,7 +287,7 @@ PREPARED |= {
 # Without options they only show something.
 ONLY_SHOWING = {
     *("payout terms", "payout holidays", "merchant bank", "wallet bank", "bank lines", "float"),
-    *("find", "merchant fees", "movement waiting", "statement"),
+    *("find", "merchant fees", "movement waiting", "statement", "payout runs"),
 }
 
 
@@ -409,7 +417,7 @@ UNJOURNALLED = {
     "backup": "copies the database",
     "restore": "makes another database",
     "init": "writes files",
-    "migrate": "changes the schema; the first entries of all objects are its own",
+    "migrate": "changes the schema; the entries of the first tiers are its own",
     "listen": "calls the API of a service, which has its own entries",
     "trigger": "calls the API of a service, which has its own entries",
     "webhook train": "sends samples to an address",

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from laari.cli.shop.trigger import SCENARIOS
+from laari.cli.shop.shared.trigger import SCENARIOS
 from laari.rules.events import EVENTS
-from laari_client.cli import _trigger as of_the_client
 from tests.cli.programs import LAARI, Program, each_program
 from tests.serving import Merchant, Service
 
@@ -25,7 +24,7 @@ def shop(service: Service, monkeypatch: pytest.MonkeyPatch) -> Merchant:
 
 
 def test_there_is_a_scenario_for_every_event() -> None:
-    assert list(SCENARIOS) == list(of_the_client.EVENTS) == list(EVENTS)
+    assert list(SCENARIOS) == list(EVENTS)
 
 
 @each_program

@@ -8,8 +8,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import MoveMoney
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
@@ -151,8 +151,20 @@ def test_a_slip_entered_twice_at_once_is_one_top_up(
 
 def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa: F811
     made = laari(
-        *("customer", "create", "Aisha", "--mobile", "7771234", "--email", "a@b.mv"),
-        *("--vpa", "aisha", "--balance", "5000", "--mode", "live", "--json"),
+        "customer",
+        "create",
+        "Aisha",
+        "--mobile",
+        "7771234",
+        "--email",
+        "a@b.mv",
+        "--vpa",
+        "aisha",
+        "--balance",
+        "5000",
+        "--mode",
+        "live",
+        "--json",
     ).json
     shown = laari("customer", "show", made["customer_id"], "--json").json
     assert shown == laari("customer", "show", made["account_number"], "--json").json
@@ -186,8 +198,16 @@ def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa
 )
 def test_a_customer_is_shown_by_contact_and_by_name(laari: Laari, written: str) -> None:  # noqa: F811
     made = laari(
-        *("customer", "create", "Aishath Ibrahim", "--mobile", "7771234", "--email", "a@b.mv"),
-        *("--vpa", "aisha.i", "--json"),
+        "customer",
+        "create",
+        "Aishath Ibrahim",
+        "--mobile",
+        "7771234",
+        "--email",
+        "a@b.mv",
+        "--vpa",
+        "aisha.i",
+        "--json",
     ).json
     new_account(laari, name="Hassan")
     assert laari("customer", "show", written, "--json").json["customer_id"] == made["customer_id"]

@@ -34,4 +34,4 @@ def sent(
         http_version="1.1",
     )
     peer = (client, 40_000) if client else None
-    return Request(head, body, peer, local, asyncio.Event().wait, trusted_proxies)
+    return Request(head, body, peer, local, asyncio.Event().wait, trusted_proxies=trusted_proxies)

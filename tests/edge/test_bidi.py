@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laari.edge.pages.bidi import closed, escaped_json, isolated
-from laari.edge.pages.dashboard.money.export import guarded
+from laari.edge.pages.csv_files import guarded
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.render import render
 

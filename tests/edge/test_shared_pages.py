@@ -22,9 +22,32 @@ from tests.actors import OPERATOR
 
 NOW = datetime.now(UTC)
 ROW = Payment(
-    *(uuid4(), 1, "hosted", "token", "ORDER-1", 100, None, None, None, None, None, "{}"),
-    *(NOW, NOW + timedelta(hours=1), None, None, "pending", None, None, None, None),
-    *(None, None, None, None, None),
+    uuid4(),
+    1,
+    "hosted",
+    "token",
+    "ORDER-1",
+    100,
+    None,
+    None,
+    None,
+    None,
+    None,
+    "{}",
+    NOW,
+    NOW + timedelta(hours=1),
+    None,
+    None,
+    "pending",
+    None,
+    None,
+    None,
+    None,
+    None,
+    None,
+    None,
+    None,
+    None,
 )
 
 

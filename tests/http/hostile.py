@@ -6,14 +6,20 @@
 
 import base64
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from laari.edge.pages.app import ROUTES
+from laari.edge.pages.dashboard.account import WITHOUT_MERCHANT
 
 SHORT, LONG = 60_000, 510_000  # bytes of what is repeated: under 64 KiB, and under 512 KiB
 KIB = 1024
 FORM = "application/x-www-form-urlencoded"
 KEY = b"@key@"  # where the key of a merchant has to stand
+BOUNDARY = b"----WebKitFormBoundary7MA4YWxk"
+PLACES = {"mode": "live"}  # of a path; every other part of one is unknown to the service
 NEW = b"@sixteen-bytes@@"  # becomes something else in each request
 
 
@@ -21,7 +27,7 @@ class Row(NamedTuple):
     kind: str
     name: str
     request: bytes
-    status: int
+    status: int | None  # None is any refusal
 
     @property
     def budget_seconds(self) -> float:
@@ -184,13 +190,28 @@ def _forms() -> Iterator[tuple[str, bytes, int]]:
         yield f"separators to {path}", sent(path, b"&" * longest), refused
         yield f"spaces to {path}", sent(path, b"scope=" + b"+" * (longest - 9)), status
         yield f"half a megabyte to {path}", sent(path, fields * (LONG // 4)), refused
-    for path in ("/dashboard/login", "/merchant/oauth/token", "/merchant/payments"):
-        part = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    parts = b'--%b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' % BOUNDARY
+    for path, status in (
+        ("/dashboard/login", 400),
+        ("/operator/bank", 303),
+        ("/merchant/oauth/token", 400),
+        ("/merchant/payments", 401),
+    ):
         for size in (SHORT, LONG):
-            status = 401 if path == "/merchant/payments" else 400
-            body = part * (size // len(part)) + b"--b--\r\n"
-            request = sent(path, body, "multipart/form-data; boundary=b")
+            body = parts * (size // len(parts)) + b"--%b--\r\n" % BOUNDARY
+            request = sent(path, body, f"multipart/form-data; boundary={BOUNDARY.decode()}")
             yield f"multipart of {size // 1000} KB to {path}", request, status
+
+
+def _forms_of_pages() -> Iterator[Row]:
+    """What a stranger can send to each page that takes a form, by the table of the routes."""
+    routes = [route.path for route in ROUTES if route.post is not None]
+    for path in (*routes, WITHOUT_MERCHANT.path):
+        address = re.sub(r"\{(\w+)\}", lambda name: PLACES.get(name[1], "x"), path)
+        for size in (20, 380):
+            body = b"a=" + b"%41" * (size * 330)
+            request = _request(f"POST {address}", body, f"Content-Type: {FORM}")
+            yield Row("forms", f"escapes of {size} KB to {path}", request, None)
 
 
 def _table() -> Iterator[Row]:
@@ -224,3 +245,6 @@ def _table() -> Iterator[Row]:
 
 
 ROWS = {f"{row.kind}: {row.name}": row for row in _table()}
+FORM_ROWS = {row.name: row for row in _forms_of_pages()}
+LONG_FORM = "escapes of 380 KB to /operator/bank"  # of the page that takes the longest form
+ROWS[f"forms: {LONG_FORM}"] = FORM_ROWS[LONG_FORM]

@@ -1,10 +1,11 @@
 """Messages in the database, and mail servers of every kind of badness."""
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from itertools import repeat
@@ -14,14 +15,17 @@ from uuid import UUID, uuid4
 import asyncpg
 from aiosmtpd.smtp import SMTP, Envelope, Session
 from msgspec import Struct
+from msgspec.structs import replace
 
-from laari.rules.messages import RequestContent
+from laari.rules.messages import RequestContent, addressed
 from laari.rules.records import Channel, Language, Message, MessageKind
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.world import World
 from laari.settings import SmtpServer
 from laari.store.batch.save import save
 from laari.store.reads.messages import LeasedMessage
+from laari.store.secrets import decrypt, encrypt
+from tests.actors import MASTER
 
 NOW = datetime(2027, 7, 1, 9, 30, tzinfo=UTC)
 LINK = "https://pay.example.com/app/requests/prq_1"
@@ -35,7 +39,7 @@ def leased(
     recipient: str = "aisha@example.mv",
     language: Language = "en",
 ) -> LeasedMessage:
-    return LeasedMessage(uuid4(), NOW, kind, recipient, language, to_json(content).decode(), 1)
+    return LeasedMessage(uuid4(), NOW, kind, recipient, language, to_json(content), 1)
 
 
 async def add(
@@ -44,19 +48,41 @@ async def add(
     *,
     channel: Channel = "email",
     recipient: str = "aisha@example.mv",
-    content: Struct = CONTENT,
+    content: Struct | None = None,
+    kind: MessageKind = "payment_request",
+    customer_id: UUID | None = None,
+    tenant_id: int = 1,
+    at: datetime | None = None,
 ) -> list[UUID]:
-    """Writes messages as a batch does; returns their ids."""
-    world = World(datetime.now(UTC), "", os.urandom)
+    """Writes messages as a batch does, each to another customer if none is named; their ids."""
+    world = World(at or datetime.now(UTC), "", os.urandom)
+    content = content or replace(CONTENT, expires_at=datetime.now(UTC) + timedelta(days=1))
     for _ in range(count):
+        message_id = world.new_id()
+        to = addressed(message_id, kind, channel, recipient, "en")
         world.messages.append(
             Message(
-                *(world.new_id(), world.now, "payment_request", channel, recipient, "en"),
-                *(to_json(content).decode(), 1, uuid4(), uuid4()),
+                id=message_id,
+                created_at=world.now,
+                kind=kind,
+                channel=channel,
+                recipient=recipient,
+                language="en",
+                parameters=encrypt(MASTER, to_json(content), to),
+                tenant_id=tenant_id,
+                customer_id=customer_id or uuid4(),
+                object_id=uuid4(),
             )
         )
     await save(connection, world)
     return [message.id for message in world.messages]
+
+
+def content_of(row: asyncpg.Record, master: bytes = MASTER) -> dict[str, Any]:
+    """The values of a message's text, from its whole row."""
+    to = addressed(row["id"], row["kind"], row["channel"], row["recipient"], row["language"])
+    values: dict[str, Any] = json.loads(decrypt(master, row["parameters"], to))
+    return values
 
 
 async def row_of(connection: asyncpg.Connection, message_id: UUID) -> asyncpg.Record:

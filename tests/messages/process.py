@@ -10,6 +10,7 @@ from laari.store.postgres.pool import Pool
 from laari.store.reads.messages import LeasedMessage
 from laari.workers.messages.delivery import send_due
 from laari.workers.messages.smtp import Mailer
+from tests.actors import MASTER
 from tests.messages.outbox import FROM
 
 LEASE_SECONDS = 2.0
@@ -22,7 +23,7 @@ async def main(dsn: str, port: int) -> None:
         await mailer.send(message)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    await send_due(Pool(dsn), "email", send, LEASE_SECONDS)
+    await send_due(Pool(dsn), MASTER, "email", send, LEASE_SECONDS)
 
 
 if __name__ == "__main__":

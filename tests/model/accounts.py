@@ -73,10 +73,11 @@ async def _shop(connection: asyncpg.Connection, service: Service, name: str, mod
     clients = {}
     for kind, scopes in CLIENTS.items():
         client, secret = await oauth.create_client(
-            connection, OPERATOR, made.merchant.id, " ".join(scopes)
+            connection, OPERATOR, service.master_key, made.merchant.id, " ".join(scopes)
         )
         clients[kind] = (client.id, secret)
-    return Shop(made.merchant.id, made.secret_key, clients, await opened(connection, email))
+    session = await opened(connection, email, master=service.master_key)
+    return Shop(made.merchant.id, made.secret_key, clients, session)
 
 
 def _opening(wallet: str, amount: int, kind: str, name: str, details: str) -> Line:
@@ -108,9 +109,16 @@ async def _new_case(
             "vpa": f"v{mark}",
         }
         made = await customers.create(
-            connection, OPERATOR, name=name, mode="live", tier=tier, balance=balance, **contacts
+            connection,
+            OPERATOR,
+            name=name,
+            mode="live",
+            tier=tier,
+            balance=balance,
+            key_with=service.master_key,
+            **contacts,
         )
-        session = await opened(connection, made.id)
+        session = await opened(connection, made.id, master=service.master_key)
         people[name] = Person(made.api_key, session)
         keys[name] = made.api_key
         line = _opening(name, balance, "topup", "Top-up", "Opening balance")

@@ -8,11 +8,12 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from laari.store.merchants import applications, bank_accounts
+from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
+from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened
 from tests.pages.owners import Owner
@@ -94,8 +95,8 @@ class Trade:
     async def _enter_bank(self, connection: Connection) -> None:
         tenant = await tenants.of_merchant(connection, self.shop.id, "sandbox")
         for number in ("7730000012345", "7730000099999"):
-            account = ("Seagull Café", "Bank of Maldives", number)
-            await bank_accounts.add(connection, tenant.id, *account, OPERATOR)
+            bank = "Bank of Maldives"
+            await enter(connection, tenant.id, number, holder="Seagull Café", bank=bank)
 
     def _sell(self, chance: random.Random, bill: str) -> None:
         title, amount = chance.choice(ORDERS)
@@ -205,12 +206,12 @@ async def _newcomer(
     async with connection_to(service.dsn) as connection:
         async with connection.transaction():
             given = {"name": "Coral Books", "email": email}
-            made = await sign_up(*(connection, OPERATOR, bytes(32), 10**6), **given)
+            made = await sign_up(connection, OPERATOR, service.master_key, 10**6, **given)
         assert made is not None
         if sent:
             answers = applications.ApplicationFields(**ANSWERS)
             await applications.submit(connection, OPERATOR, made.merchant.id, answers)
-        token = await opened(connection, email)
+        token = await opened(connection, email, master=service.master_key)
     cookie = {"name": "laari-dashboard", "value": token, "url": service.origin}
     await page.context.add_cookies([cookie])  # type: ignore[list-item]
     await page.goto(f"{service.origin}/dashboard/{made.merchant.id}/sandbox{path}")

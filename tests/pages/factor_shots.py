@@ -80,7 +80,7 @@ async def new_password(visitors: Visitors, service: Service, page: Page) -> None
     async with connection_to(service.dsn) as connection:
         whose = await persons.find(connection, owner.email)
         assert whose is not None
-        token = await password_link(connection, whose, datetime.now(UTC))
+        token = await password_link(connection, whose, datetime.now(UTC), service.master_key)
     await page.goto(f"{service.origin}/dashboard/forgotten/{token}")
 
 

@@ -10,11 +10,10 @@ from laari.rules.calendar import local_day
 from laari.rules.payments import payments
 from laari.rules.records import Tenant
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import bank_accounts
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.money import balances
-from tests.actors import OPERATOR
+from tests.bank_accounts import enter
 from tests.pages.people import new_customer
 from tests.serving import Merchant, Service
 
@@ -31,9 +30,7 @@ async def paid_shop(
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_merchant(connection, shop.id, "live")
         if with_bank:
-            await bank_accounts.add(
-                *(connection, tenant.id, "Seagull Cafe", "BML", "7730000012345", OPERATOR)
-            )
+            await enter(connection, tenant.id)
     await take(service, tenant, amount)
     return shop
 

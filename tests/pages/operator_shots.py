@@ -68,7 +68,10 @@ class Day:
         async with connection_to(self.service.dsn) as connection:
             async with connection.transaction():
                 made = await sign_up(
-                    *(connection, OPERATOR, bytes(32), 10**6),
+                    connection,
+                    OPERATOR,
+                    bytes(32),
+                    10**6,
                     name="Coral Books",
                     email=f"{secrets.token_hex(4)}@coral.example",
                 )

@@ -33,7 +33,7 @@ async def new_operator(service: Service, role: OperatorRole) -> str:
 async def session_of(service: Service, email: str) -> str:
     """The token of a person who has a second factor and has entered its code."""
     async with connection_to(service.dsn) as connection:
-        token = await opened(connection, email)
+        token = await opened(connection, email, master=service.master_key)
         await change(
             connection,
             "INSERT INTO second_factors (person_id, seed_encrypted, created_at, confirmed_at) "
@@ -60,9 +60,20 @@ class Desk:
 
     def send(self, page: str, action: str, **fields: Any) -> httpx.Response:
         """A form of a page; an answer that leads on is followed."""
-        self._token = self._token or token_in(self.get("/account").text)
-        data = {"form_token": self._token, **fields}
+        data = {"form_token": self.token, **fields}
         return self.http.post(f"/operator{page}{action}", data=data, follow_redirects=True)
+
+    def upload(self, path: str, files: dict[str, bytes], **fields: str) -> httpx.Response:
+        """A form with files, or with long texts; an answer that leads on is followed."""
+        parts: dict[str, tuple[str | None, str | bytes]] = {"form_token": (None, self.token)}
+        parts |= {name: (None, text) for name, text in fields.items()}
+        parts |= {name: (f"{name}.csv", content) for name, content in files.items()}
+        return self.http.post(f"/operator{path}", files=parts, follow_redirects=True)
+
+    @property
+    def token(self) -> str:
+        self._token = self._token or token_in(self.get("/account").text)
+        return self._token
 
 
 async def desk_of(service: Service, role: OperatorRole) -> Desk:

@@ -13,8 +13,9 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page
 
-from laari.store.people import customers, sessions
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
+from laari.store.secrets import derive
 from tests.actors import OPERATOR
 from tests.logins import opened
 from tests.serving import Service
@@ -67,6 +68,7 @@ async def new_customer(
             balance=balance,
             must_change=must_change,
             first_password=first_password,
+            key_with=service.master_key,
         )
     return Customer(made.id, name, made.account, mobile, email, vpa, made.password)
 
@@ -120,10 +122,10 @@ class Visitors:
         now = datetime.now(UTC)
         person = whose.id if isinstance(whose, Customer) else whose
         async with connection_to(self.service.dsn) as connection:
-            token = await opened(connection, person, now)
+            token = await opened(connection, person, now, master=self.service.master_key)
             session = await connection.fetchval(
                 "UPDATE sessions SET authenticated_at = $2 WHERE digest = $1 RETURNING digest",
-                sessions.digest(token),
+                derive(self.service.master_key, "session", token),
                 now - age,
             )
         assert session is not None

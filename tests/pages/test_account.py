@@ -266,7 +266,8 @@ async def test_a_confirmation_is_of_the_password_that_is_stored(
         await change(
             connection,
             "UPDATE persons SET password_hash = $2 WHERE email = $1",
-            *(owner.email, "new"),
+            owner.email,
+            "new",
         )
         answer = asyncio.create_task(asyncio.to_thread(old.post, "/webhooks", data=form))
         await asyncio.sleep(1)

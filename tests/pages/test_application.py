@@ -46,10 +46,11 @@ async def shop(service: Service) -> Shop:
         email = f"new{count}@shop.example"
         async with connection.transaction():
             made = await sign_up(
-                *(connection, OPERATOR, bytes(32), 10**6), name="Bodu Boat", email=email
+                connection, OPERATOR, service.master_key, 10**6, name="Bodu Boat", email=email
             )
         assert made is not None
-        return Shop(service, made.merchant.id, await opened(connection, email))
+        token = await opened(connection, email, master=service.master_key)
+        return Shop(service, made.merchant.id, token)
 
 
 async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Shop) -> None:

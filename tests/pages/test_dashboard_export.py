@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.async_api import expect
 
-from laari.edge.pages.dashboard.money.export import METADATA_AT_ONCE, csv_text, guarded, in_pieces
+from laari.edge.pages.csv_files import METADATA_AT_ONCE, csv_text, guarded, in_pieces
 from laari.rules.money import rufiyaa
 from laari.rules.records import Payment
 from laari.store.postgres.pool import connection_to

@@ -83,8 +83,11 @@ def of_statement(rows: list[dict[str, str]]) -> Sums:
         Sums.plus,
         (
             Sums(
-                *(int(row["payments"]), Decimal(row["gross_amount"]), int(row["refunds"])),
-                *(Decimal(row["refunded_amount"]), Decimal(row["fees"])),
+                int(row["payments"]),
+                Decimal(row["gross_amount"]),
+                int(row["refunds"]),
+                Decimal(row["refunded_amount"]),
+                Decimal(row["fees"]),
             )
             for row in rows
         ),

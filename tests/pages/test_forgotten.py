@@ -10,6 +10,7 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
+from tests.messages.outbox import content_of
 from tests.pages.conftest import CONTACT
 from tests.pages.factors import with_factor
 from tests.pages.forms import Forms, token_in
@@ -50,11 +51,10 @@ def ask(service: Service, area: str, identity: str) -> httpx.Response:
 
 def sent(service: Service, recipient: str) -> list[dict[str, Any]]:
     rows = service.execute(
-        "SELECT parameters FROM messages WHERE recipient = $1 AND kind LIKE 'password%' "
-        "ORDER BY id",
+        "SELECT * FROM messages WHERE recipient = $1 AND kind LIKE 'password%' ORDER BY id",
         recipient,
     )
-    return [json.loads(row["parameters"]) for row in rows]
+    return [content_of(row, service.master_key) for row in rows]
 
 
 def set_new(link: str, new: str = NEW, repeated: str = NEW) -> httpx.Response:
@@ -194,9 +194,10 @@ def test_an_unknown_browser_is_reported_once(owner: Owner) -> None:
     browser.enter()
     browser.enter()
     rows = owner.shop.service.execute(
-        "SELECT parameters FROM messages WHERE kind = 'new_device' AND recipient = $1", owner.email
+        "SELECT * FROM messages WHERE kind = 'new_device' AND recipient = $1", owner.email
     )
-    (content,) = (json.loads(row["parameters"]) for row in rows)
+    master = owner.shop.service.master_key
+    (content,) = (content_of(row, master) for row in rows)
     assert content["address"] == "127.0.0.1"
 
 

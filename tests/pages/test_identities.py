@@ -119,7 +119,8 @@ async def test_data_of_another_customer_does_not_open(dsn: str) -> None:
             await connection.execute(
                 "UPDATE customer_identities SET encrypted = (SELECT encrypted "
                 "FROM customer_identities WHERE customer_id = $1) WHERE customer_id = $2",
-                *(first.id, second.id),
+                first.id,
+                second.id,
             )
         with pytest.raises(MasterKeyError):
             await identities.view(connection, OPERATOR, KEY, second.id, "Moved")
@@ -131,13 +132,24 @@ async def test_the_command_line_reads_and_writes_it(service: Service) -> None:
     customer = await new_customer(service)
     customer_id = ids.show_id(ids.CUSTOMER, customer.id)
     wrong = service.laari(
-        *("customer", "set-identity", customer_id, "--reason", "New"),
-        *("--identity", '{"document": "passport", "number": 4711}'),
+        "customer",
+        "set-identity",
+        customer_id,
+        "--reason",
+        "New",
+        "--identity",
+        '{"document": "passport", "number": 4711}',
     )
     assert (wrong.returncode, "4711" in wrong.stderr) == (1, False)
     done = service.laari(
-        *("customer", "set-identity", customer_id, "--reason", "New", "--json"),
-        *("--identity", json.dumps(IDENTITY)),
+        "customer",
+        "set-identity",
+        customer_id,
+        "--reason",
+        "New",
+        "--json",
+        "--identity",
+        json.dumps(IDENTITY),
     )
     assert "Z-4711" not in done.stdout
     shown = service.laari(

@@ -167,7 +167,7 @@ async def test_an_operator_renews_recovery_codes_and_keeps_the_factor(service: S
 async def test_an_operator_sees_and_ends_the_own_sessions(service: Service) -> None:
     email = await new_operator(service, "finance")
     async with connection_to(service.dsn) as connection:
-        tokens = [await opened(connection, email) for _ in range(2)]
+        tokens = [await opened(connection, email, master=service.master_key) for _ in range(2)]
     tokens.append(await session_of(service, email))
     here, there, third = (Desk(service, token) for token in tokens)
     page = here.get("/account").text
@@ -237,7 +237,7 @@ async def test_support_finds_freezes_and_notes(
     assert again.status_code == 409
     assert "The wallet is frozen already, silently: Phone" in again.text
     changed = support.send(page, "/freeze", reason="Police", change="on").text
-    assert "The freeze is changed." in changed
+    assert "The wallet is frozen." in changed
     assert "without a word to the customer" not in changed
     assert support.send(page, "/unfreeze", reason="Found again").status_code == 200
     assert "Found again" in support.get(page).text
@@ -367,7 +367,9 @@ async def test_an_application_that_nobody_has_read_is_not_decided(
         "AND merchant_id = $1",
         merchant_id,
     )
-    assert [tuple(row) for row in ended] == [("operator", '{"status":"approved"}')]
+    assert [(row["actor_kind"], json.loads(row["after"])["status"]) for row in ended] == [
+        ("operator", "approved")
+    ]
 
 
 async def test_fees_and_a_pause(service: Service, admin: Desk) -> None:
@@ -479,12 +481,17 @@ async def test_health_shows_the_last_audit(untouched: Service) -> None:
     state = {check["name"]: check["ok"] for check in found["checks"]}
     assert (found["ok"], state["Last audit"], state["Processes"]) == (False, True, True)
     assert not state["Last backup"]
+    [second] = [check for check in found["checks"] if check["name"] == "Second person"]
+    told = "One person can move money alone."
+    assert (second["ok"], second["notice"], second["text"]) == (True, True, told)
+    assert told in shown
     assert {each["role"] for each in found["processes"]} == {"interface", "background"}
     for each in found["processes"]:
         assert Path(f"/proc/{each['pid']}").exists()
         assert f"{each['role']} {each['pid']}" in support.get("/health").text
     metrics = httpx.get(service.metrics_url).text
     assert "laari_last_audit_ok 1" in metrics
+    assert "laari_second_person 0" in metrics
     assert "laari_last_audit_age_seconds" in metrics
     assert "laari_webhooks_failed 0" in metrics
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.messages.outbox import content_of
 from tests.pages.forms import Forms
 from tests.pages.operators import Desk, desk_of
 from tests.pages.owners import new_owner
@@ -44,18 +45,19 @@ async def sender(mailing: Service) -> Desk:
 def message_to(service: Service, recipient: str, kind: str) -> dict[str, Any]:
     """The values of the latest message of this kind."""
     rows = service.execute(
-        "SELECT parameters FROM messages WHERE recipient = $1 AND kind = $2 ORDER BY id DESC",
-        *(recipient, kind),
+        "SELECT * FROM messages WHERE recipient = $1 AND kind = $2 ORDER BY id DESC",
+        recipient,
+        kind,
     )
-    values: dict[str, Any] = json.loads(rows[0]["parameters"])
-    return values
+    return content_of(rows[0], service.master_key)
 
 
 def entries(service: Service, object_type: str, object_id: str) -> list[tuple[str, str, str]]:
     rows = service.execute(
         "SELECT actor_kind, action, after, reason FROM journal "
         "WHERE object_type = $1 AND object_id = $2 ORDER BY id",
-        *(object_type, object_id),
+        object_type,
+        object_id,
     )
     return [(row["actor_kind"], row["action"], str(row["after"])) for row in rows]
 
@@ -150,10 +152,10 @@ async def test_a_caller_reads_out_the_code_of_the_new_mobile_number(
     assert code not in asked.text
     change = {"contact": "mobile", "change": change_in(asked.text)}
     wrong = f"{(int(code) + 1) % 10**6:06}"
-    assert sender.send(page, "/confirm-contact", **change, code=wrong).status_code == 422
+    assert sender.send(page, "/confirm-contact", **change, caller_code=wrong).status_code == 400
     left_out = sender.send(page, "/confirm-contact", **change, reason="I know the voice")
     assert (left_out.status_code, "needs the code" in left_out.text) == (409, True)
-    done = sender.send(page, "/confirm-contact", **change, code=f"{code[:3]} {code[3:]}")
+    done = sender.send(page, "/confirm-contact", **change, caller_code=f"{code[:3]} {code[3:]}")
     assert "takes effect after the delay" in done.text
     assert "in effect from" in done.text
     link = message_to(mailing, customer.email, "contact_change")["link"]
@@ -166,7 +168,7 @@ async def test_a_caller_reads_out_the_code_of_the_new_mobile_number(
     assert forms.http.get(link).status_code == 410
     assert "stopped" in sender.get(page).text
     late = sender.send(page, "/cancel-contact", **change, reason="late")
-    assert (late.status_code, "no such change" in late.text) == (409, True)
+    assert (late.status_code, "no open change" in late.text) == (409, True)
 
 
 async def test_a_change_without_a_transport_is_confirmed_by_a_reason(

@@ -15,7 +15,7 @@ from tests.serving import Merchant, Service
 
 async def logged_in(service: Service, whose: UUID | str, cookie: str) -> Forms:
     async with connection_to(service.dsn) as connection:
-        token = await opened(connection, whose)
+        token = await opened(connection, whose, master=service.master_key)
     forms = Forms()
     forms.http.cookies.set(cookie, token)
     return forms

@@ -94,7 +94,7 @@ def test_a_payout_on_request_needs_the_operators_agreement(owner: Owner, forms: 
     refused = forms.send(f"{listed}/request", {"form_token": token})
     assert "Payouts on request are not agreed." in refused.text
     agreed = shop.service.laari(
-        *("payout", "terms", shop.id, "--mode", "sandbox", "--on-request", "--json")
+        "payout", "terms", shop.id, "--mode", "sandbox", "--on-request", "--json"
     )
     assert agreed.returncode == 0
     assert "Request a payout" in forms.http.get(listed).text

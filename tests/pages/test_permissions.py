@@ -44,7 +44,7 @@ async def member(service: Service, merchant_id: str, role: Any) -> str:
 
 async def logged_in(service: Service, email: str) -> httpx.Client:
     async with connection_to(service.dsn) as connection:
-        token = await opened(connection, email)
+        token = await opened(connection, email, master=service.master_key)
     return httpx.Client(
         base_url=f"{service.origin}/dashboard",
         cookies={"laari-dashboard": token},

@@ -1,6 +1,5 @@
 """Sign-up of customers: a code by SMS, the lowest tier, and no word about existing numbers."""
 
-import json
 import re
 import secrets
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
+from tests.messages.outbox import content_of
 from tests.pages.forms import Forms
 from tests.pages.people import Visitors, new_customer, serious_violations, sideways_scroll
 from tests.serving import Service, serving
@@ -52,9 +52,9 @@ class Stranger:
 
 def sent(service: Service, mobile: str) -> list[tuple[str, dict[str, Any]]]:
     rows = service.execute(
-        "SELECT kind, parameters FROM messages WHERE recipient = $1 ORDER BY id", f"+960{mobile}"
+        "SELECT * FROM messages WHERE recipient = $1 ORDER BY id", f"+960{mobile}"
     )
-    return [(row["kind"], json.loads(row["parameters"])) for row in rows]
+    return [(row["kind"], content_of(row, service.master_key)) for row in rows]
 
 
 def code_to(service: Service, mobile: str) -> str:

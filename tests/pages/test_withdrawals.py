@@ -1,6 +1,5 @@
 """Withdrawals in the wallet application and at the desk, by their forms and in a browser."""
 
-import asyncio
 import re
 from datetime import timedelta
 from typing import Any
@@ -9,9 +8,10 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-from laari.rules.operator import FreezeWallet
+from laari.rules.banking.wallet_controls import FreezeWallet
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
+from tests.bank_accounts import enter
 from tests.logins import opened
 from tests.pages.forms import token_in
 from tests.pages.operators import desk_of, open_desk
@@ -56,7 +56,8 @@ class Purse:
 async def purse_of(service: Service, **given: Any) -> Purse:
     customer = await new_customer(service, **given)
     async with connection_to(service.dsn) as connection:
-        return Purse(service, customer, await opened(connection, customer.id))
+        token = await opened(connection, customer.id, master=service.master_key)
+    return Purse(service, customer, token)
 
 
 def balance_of(service: Service, purse: Purse) -> int:
@@ -113,7 +114,8 @@ async def test_a_later_bank_account_waits_and_the_password_is_asked_for(service:
     service.execute(
         "UPDATE sessions SET authenticated_at = authenticated_at - $2::interval "
         "WHERE customer_id = $1",
-        *(purse.customer.id, LONG_AGO),
+        purse.customer.id,
+        LONG_AGO,
     )
     assert purse.send(amount="50").status_code == 422
     assert balance_of(service, purse) == 50_000
@@ -149,6 +151,11 @@ async def test_withdrawals_are_off_unless_the_operator_offers_them(usual_service
     assert purse.http.post(PAGE, data=form).status_code == 404
 
 
+async def own_account(service: Service, account: int, holder: str) -> None:
+    async with connection_to(service.dsn) as connection:
+        await enter(connection, account, "7730000000001", holder=holder)
+
+
 async def test_the_desk_withdraws_for_a_customer(service: Service) -> None:
     customer = await new_customer(service)
     page = f"/customers/cus_{customer.id.hex}"
@@ -157,8 +164,10 @@ async def test_the_desk_withdraws_for_a_customer(service: Service) -> None:
     bank = {"holder": customer.name, "bank": "BML", "number": "7730000012345"}
     assert support.send(page, "/bank", **bank).status_code == 403
     assert support.send(page, "/withdraw", amount="1", last="0").status_code == 403
-    assert money.send(page, "/bank", **{**bank, "number": "1"}).status_code == 422
-    assert "The bank account is saved." in money.send(page, "/bank", **bank).text
+    assert money.send(page, "/bank", **{**bank, "number": "1"}).status_code == 400
+    await own_account(service, customer.account, customer.name)
+    saved = money.send(page, "/bank", **bank).text
+    assert "The bank account is saved. It is used after 48 hours." in saved
     assert money.send(page, "/withdraw", amount="x", last="0").status_code == 422
     done = money.send(page, "/withdraw", amount="5", last="0").text
     assert "The next payout run takes it." in done
@@ -209,9 +218,7 @@ async def test_a_withdrawal_in_a_browser(visitors: Visitors, service: Service, s
 async def test_the_desk_in_a_browser(visitors: Visitors, service: Service, size: str) -> None:
     customer = await new_customer(service)
     path = f"/customers/cus_{customer.id.hex}"
-    desk = await desk_of(service, "finance")
-    bank = {"holder": customer.name, "bank": "BML", "number": "7730000012345"}
-    await asyncio.to_thread(desk.send, path, "/bank", **bank)
+    await own_account(service, customer.account, customer.name)
     page = await open_desk(visitors, service, "finance", path, size)
     await page.get_by_text("Withdraw for the customer").click()
     await page.get_by_label("Amount in rufiyaa").fill("5")

@@ -1,15 +1,12 @@
 """Many clients charge at the same moment, against two processes."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
 
-from laari.store.postgres.pool import connection_to
 from tests.serving import Merchant
 
 pytestmark = pytest.mark.ci
@@ -140,42 +137,3 @@ def test_cancelling_and_charging_have_one_order(shop: Merchant, at_once: AtOnce)
     assert set(outcomes) <= {"revoked", "paid", "authorization_inactive"}
     assert usage(shop, active)[0] == outcomes["paid"]
     assert shop.events(active["id"]).count("authorization.revoked") == 1
-
-
-def test_a_held_authorization_is_in_progress(shop: Merchant) -> None:
-    """The row lock is the processing lock: whoever holds it, others are told to come back."""
-    held, free = shop.approved(), shop.approved()
-    number = held["id"].partition("_")[2]
-
-    def charge(authorization: dict[str, Any], **headers: str) -> httpx.Response:
-        body = {"reference": f"on-{authorization['id']}", "amount": 10}
-        return shop.post(f"/authorizations/{authorization['id']}/charge", body, **headers)
-
-    calls: list[Callable[[], httpx.Response]] = [
-        lambda: charge(held, Idempotency_Key="held"),
-        lambda: charge(free),
-        lambda: shop.post(f"/authorizations/{held['id']}/cancel"),
-        lambda: shop.post(f"/sandbox/authorizations/{held['id']}/suspend"),
-    ]
-
-    async def while_held() -> list[httpx.Response]:
-        async with connection_to(shop.service.dsn) as connection, connection.transaction():
-            await connection.execute(
-                "SELECT FROM authorizations WHERE id = $1::uuid FOR UPDATE", number
-            )
-            loop = asyncio.get_running_loop()
-            with ThreadPoolExecutor(len(calls)) as pool:
-                running = [loop.run_in_executor(pool, call) for call in calls]
-                return await asyncio.gather(*running)
-
-    outcomes = [outcome(response) for response in asyncio.run(while_held())]
-    assert outcomes == [
-        "payment_in_progress",
-        "paid",
-        "authorization_not_cancellable",
-        "authorization_unavailable",
-    ]
-    # Nothing was saved under the key: the same request does its work now.
-    again = charge(held, Idempotency_Key="held")
-    assert again.status_code == 201
-    assert "Idempotent-Replayed" not in again.headers

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from laari.rules.actors import Payer
-from laari.rules.operator import FreezeWallet, UnfreezeWallet
+from laari.rules.banking.wallet_controls import FreezeWallet, UnfreezeWallet
 from laari.rules.payments import authorizations, charges
 from laari.rules.records import Payment, Tenant, Wallet
 from laari.rules.refusals import Refusal

@@ -30,13 +30,15 @@ from laari.rules.records import (
     Transfer,
     Wallet,
 )
-from laari.rules.world import World
+from laari.rules.world import Keys, World
 from tests.actors import OPERATOR
 
 START = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)  # a Friday
 ACCOUNT = 7_700_000_000_001
 NEVER = date(1970, 1, 1)
 
+# Keys that show what they were used for.
+KEYS = Keys(lambda text, context: text, lambda purpose, value: f"{purpose} {value}".encode())
 ROWS = ("references", "payments", "authorizations", "wallets", "funds")
 
 

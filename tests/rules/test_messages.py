@@ -14,6 +14,7 @@ from laari.rules.payments.payment_requests import CreateRequest, RequestDraft, S
 from laari.rules.records import Contact, Message, MessageKind, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
+from tests.rules.books import KEYS
 
 NOW = datetime(2027, 7, 1, 9, tzinfo=UTC)
 ACCOUNT = 7_700_000_000_001
@@ -25,7 +26,7 @@ DRAFT = RequestDraft("order-7", 125_000, "mobile", "7771234", title="Two coffees
 
 
 def world_of(channels: frozenset[str] = BOTH, contact: Contact = AISHA) -> World:
-    world = World(NOW, "http://laari.test", os.urandom, channels)
+    world = World(NOW, "http://laari.test", os.urandom, channels, KEYS)
     world.recipients["mobile", "7771234"] = contact
     return world
 

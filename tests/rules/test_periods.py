@@ -19,7 +19,7 @@ from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Authorization, Tier, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.wallet import usage_shape
-from laari.rules.world import REGISTRY, Needs, World
+from laari.rules.world import Needs, World
 from tests.actors import OPERATOR
 from tests.rules.books import ACCOUNT, Books
 
@@ -166,9 +166,9 @@ def test_moving_the_clock_asks_for_nothing_but_the_clock() -> None:
     books = Books(10**6, period_interval="month", period_amount=100)
     needs = Needs()
     MoveClock(books.tenant, OPERATOR, 60).needs(needs)
-    assert [each for each in REGISTRY if needs.names(each)] == [World.clocks]
+    assert {*needs.locks, *needs.reads} == {World.clocks}
     assert needs.locked(World.clocks) == {1}
-    followed = (needs.payers_of, needs.wallets_of_authorizations)
+    followed = (needs.followers, needs.wallets_of_authorizations)
     assert not any((*followed, needs.sandbox_charging, needs.sandbox_spending))
     world = books.world()
     MoveClock(books.tenant, OPERATOR, 60).decide(world)

@@ -1,12 +1,18 @@
 """The table of permissions, and the parts of the program that have to name one."""
 
+from datetime import UTC, datetime
+
 import click
 import pytest
 
 from laari.cli.main import cli
 from laari.cli.terminal.permission import permission_of
 from laari.edge.pages.app import ROUTES
+from laari.rules.actors import Actor
+from laari.rules.banking.wallet_controls import FreezeWallet
 from laari.rules.people.permissions import EVERY, ROLES, may
+from laari.rules.refusals import Refusal
+from laari.rules.world import World
 from tests.cli.commands import COMMANDS
 
 CHANGING = {
@@ -51,6 +57,10 @@ def test_support_moves_no_money_and_merchants_have_nothing_of_the_operator() -> 
         assert not {"customers.read", "wallets.read", "merchants.read"} & ROLES[role]
 
 
+def test_finance_writes_no_notes_about_customers() -> None:
+    assert [role for role in ROLES if may(role, "customers.note")] == ["admin", "support"]
+
+
 @pytest.mark.parametrize("name", [*COMMANDS, "serve"])
 def test_every_command_names_its_permission(name: str) -> None:
     command: click.Command = cli
@@ -71,3 +81,12 @@ def test_every_page_for_people_names_its_permission_or_is_their_own() -> None:
         access = route.access
         assert access.own != (access.needs in EVERY), route.path
         assert access.to_change in ({None} if access.own else EVERY), route.path
+
+
+def test_a_command_checks_the_role_of_its_actor() -> None:
+    """Also if a page or a program that submits it has forgotten to."""
+    world = World(datetime(2027, 1, 1, tzinfo=UTC), "", bytes)
+    finance = Actor("operator", "fathimath@operator.example", "finance")
+    refused = FreezeWallet(finance, 1, "Lost phone").decide(world)
+    assert isinstance(refused, Refusal)
+    assert refused.message == "Your role does not allow this."

@@ -189,14 +189,6 @@ def test_a_refund_that_the_balance_does_not_cover_is_refused(books: Books) -> No
     assert books.earned == -520
 
 
-def test_an_allowance_lets_the_balance_fall_further(books: Books) -> None:
-    paid = charged(books)
-    paid_out(books, 9_740)
-    books.rows["funds"][1] = MerchantFunds(1, allowance=1_000)
-    assert refund(books, paid.id, 1_261).code == "insufficient_merchant_balance"
-    assert isinstance(refund(books, paid.id, 1_260), Refunded)
-
-
 def test_a_balance_is_never_read_without_its_lock(books: Books) -> None:
     world = books.world()
     world.funds._locked.clear()

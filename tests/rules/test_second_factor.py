@@ -6,9 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pyotp
 import pytest
 
+from laari.rules import terms
 from laari.rules.people.second_factor import (
-    FREE_FAILURES,
-    LONGEST_WAIT,
     accepted_step,
     otpauth_uri,
     read_code,
@@ -56,13 +55,13 @@ def test_codes_are_read_as_people_type_them() -> None:
 
 def test_guesses_wait_longer_and_longer() -> None:
     waits = [wait_after(failures) for failures in range(30)]
-    assert waits[:FREE_FAILURES] == [timedelta(0)] * FREE_FAILURES
-    assert waits[FREE_FAILURES] == timedelta(minutes=1)
-    assert waits[FREE_FAILURES + 1] == timedelta(minutes=2)
+    assert waits[: terms.FACTOR_FREE_FAILURES] == [timedelta(0)] * terms.FACTOR_FREE_FAILURES
+    assert waits[terms.FACTOR_FREE_FAILURES] == timedelta(minutes=1)
+    assert waits[terms.FACTOR_FREE_FAILURES + 1] == timedelta(minutes=2)
     assert waits == sorted(waits)
-    assert waits[-1] == LONGEST_WAIT
+    assert waits[-1] == terms.FACTOR_LONGEST_WAIT
     # Three codes of a million are valid at a time: a year of guesses finds one in 200 attempts.
-    a_year = timedelta(days=365) / LONGEST_WAIT
+    a_year = timedelta(days=365) / terms.FACTOR_LONGEST_WAIT
     assert a_year * 3 / 1_000_000 < 0.005
 
 

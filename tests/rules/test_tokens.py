@@ -3,11 +3,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from laari.rules import terms
 from laari.rules.people.scopes import SCOPES
 from laari.rules.records import AccessToken, Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tokens import (
-    LIFETIME,
     IssueToken,
     granted_scope,
     is_alive,
@@ -50,7 +50,7 @@ def test_how_long_a_token_lives(
 ) -> None:
     user = tenant(mode, offset_now)
     used_at = NOW + timedelta(seconds=age)
-    assert is_alive(NOW + LIFETIME, offset_at_issue, user, used_at) is alive
+    assert is_alive(NOW + terms.ACCESS_TOKEN_LIFE, offset_at_issue, user, used_at) is alive
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_no_token_outlives_its_client(
 ) -> None:
     world = World(NOW, "", os.urandom)
     expires_at = None if client_expires_in is None else NOW + timedelta(seconds=client_expires_in)
-    token = IssueToken(bytes(32), "cl_x", "", 0, expires_at).decide(world)
+    token = IssueToken(bytes(32), bytes(32), "cl_x", "", 0, expires_at).decide(world)
     if token_lives is None:
         assert isinstance(token, Refusal)
         assert list(world.access_tokens) == []

@@ -216,7 +216,7 @@ async def test_closing_finishes_what_was_submitted_and_refuses_the_rest() -> Non
     await asyncio.sleep(0)
     await spine.close()
     assert await asyncio.gather(*waiting) == [0, 1, 2]
-    async with asyncio.timeout(5):  # and nobody waits for what will never be run
+    async with asyncio.timeout(30):  # and nobody waits for what will never be run
         assert await spine.submit(Echo(9)) == refuse("service_unavailable")
 
 

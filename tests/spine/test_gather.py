@@ -30,12 +30,29 @@ async def test_a_statement_holds_a_bounded_number_of_requests() -> None:
 
     async def ask(questions: list[int]) -> list[int]:
         sizes.append(len(questions))
+        await asyncio.sleep(0)
         return questions
 
     gathered = Gathered(ask)
     numbers = range(2 * MAX_REQUESTS + 1)
     assert await asyncio.gather(*map(gathered.call, numbers)) == list(numbers)
-    assert sizes == [MAX_REQUESTS, MAX_REQUESTS, 1]
+    assert sizes == [1, MAX_REQUESTS, MAX_REQUESTS]
+    sizes.clear()
+    assert await asyncio.gather(*map(gathered.call, range(3))) == [0, 1, 2]
+    assert sizes == [3]  # after several at once, a statement waits for all that arrive together
+
+
+async def test_one_request_at_a_time_needs_no_task() -> None:
+    async def ask(questions: list[int]) -> list[int]:
+        tasks.append(asyncio.current_task())
+        await asyncio.sleep(0)
+        return questions
+
+    tasks: list[asyncio.Task[object] | None] = []
+    gathered = Gathered(ask)
+    for number in range(3):
+        assert await gathered.call(number) == number
+    assert tasks == [asyncio.current_task()] * 3
 
 
 async def test_a_failure_reaches_all_who_asked_and_nobody_after() -> None:

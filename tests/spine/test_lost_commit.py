@@ -8,8 +8,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.command import Command
-from laari.rules.operator import MoveMoney
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
@@ -85,7 +85,7 @@ async def test_a_batch_that_is_one_statement_is_not_run_again_either(dsn: str) -
     runner = CutAt(dsn, "WITH w1 AS (INSERT INTO access_tokens")
     spine = Spine(runner.run)
     spine.start()
-    issue = IssueToken(bytes(32), "cl_" + "a" * 20, "payments:read", 0)
+    issue = IssueToken(bytes(32), bytes(32), "cl_" + "a" * 20, "payments:read", 0)
 
     with pytest.raises(OutcomeUnknown):
         await spine.submit(issue)

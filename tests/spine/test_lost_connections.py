@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import asyncpg
 import pytest
 
-from laari.rules.banking.payout_runs import AnswerPayout, ApproveRun, CancelRun, OpenRun, SendRun
+from laari.rules.banking.payout_runs import AnswerPayout, CancelRun, OpenRun, SendRun
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.command import Command
 from laari.rules.idempotency import Keyed, Response
@@ -97,7 +97,7 @@ async def open_run(shop: Shop) -> Command[Any]:
 
 
 async def request(shop: Shop) -> Command[Any]:
-    return RequestPayout(shop.tenant, OPERATOR, run_id=(await shop.open_run()).id)
+    return RequestPayout(shop.tenant.id, OPERATOR, run_id=(await shop.open_run()).id)
 
 
 async def requested(shop: Shop) -> PayoutRun:
@@ -108,23 +108,23 @@ async def requested(shop: Shop) -> PayoutRun:
 
 async def approve(shop: Shop) -> Command[Any]:
     run = await requested(shop)
-    return ApproveRun(SECOND, run.id, {shop.tenant.id: shop.tenant}, 0)
+    return await shop.approval(run.id)
 
 
 async def cancel(shop: Shop) -> Command[Any]:
     run = await requested(shop)
-    return CancelRun(OPERATOR, run.id, {shop.tenant.id: shop.tenant})
+    return CancelRun(OPERATOR, run.id)
 
 
 async def send(shop: Shop) -> Command[Any]:
-    run, by_id = await requested(shop), {shop.tenant.id: shop.tenant}
-    await shop.run(ApproveRun(SECOND, run.id, by_id, 0))
-    return SendRun(SECOND, run.id, by_id, date(2026, 11, 19), MOST)
+    run = await requested(shop)
+    await shop.run(await shop.approval(run.id))
+    return SendRun(SECOND, run.id, date(2026, 11, 19), MOST)
 
 
 async def answered(shop: Shop, action: Literal["settle", "return"]) -> Command[Any]:
     (payout,) = (await shop.send((await requested(shop)).id, MOST)).payouts
-    return AnswerPayout(shop.tenant, OPERATOR, payout.id, action)
+    return AnswerPayout(OPERATOR, payout.id, action)
 
 
 async def settle(shop: Shop) -> Command[Any]:
@@ -139,7 +139,8 @@ GONE = OWED - PAYOUT_FEE  # the payout
 _OUT = "transfers WHERE kind = "
 OPERATIONS = {
     "refund": Operation(
-        *(11, refund),
+        11,
+        refund,
         {
             "refunds": 1,
             f"{_OUT}'refund'": 1,
@@ -149,13 +150,14 @@ OPERATIONS = {
         (OWED - PART, 0, 0),
     ),
     "open": Operation(
-        *(3, open_run),
+        3,
+        open_run,
         {"payout_runs": 1, "journal WHERE action = 'payout_run.open'": 1},
         (OWED, 0, 0),
-        repeated="payout_conflict",
     ),
     "request": Operation(
-        *(10, request),
+        12,
+        request,
         {
             "payouts": 1,
             f"{_OUT}'payout'": 1,
@@ -166,7 +168,8 @@ OPERATIONS = {
         repeated="payout_conflict",
     ),
     "approve": Operation(
-        *(6, approve),
+        9,
+        approve,
         {
             "payouts WHERE status = 'approved'": 1,
             "journal WHERE action = 'payout_run.approve'": 1,
@@ -174,7 +177,8 @@ OPERATIONS = {
         (0, 0, GONE),
     ),
     "cancel": Operation(
-        *(6, cancel),
+        7,
+        cancel,
         {
             "payouts WHERE status = 'cancelled'": 1,
             f"{_OUT}'payout_returned'": 1,
@@ -184,7 +188,8 @@ OPERATIONS = {
         (OWED, 0, 0),
     ),
     "send": Operation(
-        *(8, send),
+        10,
+        send,
         {
             "bank_files": 1,
             "bank_orders": 2,
@@ -195,7 +200,8 @@ OPERATIONS = {
         (0, 0, GONE),
     ),
     "settle": Operation(
-        *(6, settle),
+        8,
+        settle,
         {
             "bank_orders WHERE status = 'settled'": 2,
             f"{_OUT}'payout_settled'": 2,
@@ -206,7 +212,8 @@ OPERATIONS = {
         repeated="payout_conflict",
     ),
     "return": Operation(
-        *(6, give_back),
+        9,
+        give_back,
         {
             "bank_orders WHERE status = 'returned'": 2,
             f"{_OUT}'payout_returned'": 2,

@@ -13,25 +13,26 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.actors import Actor, Payer
+from laari.rules.banking.approval import ApproveRun
 from laari.rules.banking.merchant_money import MoveFunds
-from laari.rules.banking.payout_runs import ApproveRun, OpenRun, Run, SendRun
+from laari.rules.banking.payout_runs import OpenRun, Run, SendRun
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.payments import payments
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import Mode, Payment, Payout, PayoutMovement, PayoutRun, Tenant
-from laari.rules.refusals import Refusal
 from laari.spine.engine import LostRace
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.seals import sealing_key
-from laari.store.merchants import bank_accounts, merchants
+from laari.store.merchants import merchants
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures, tenants
 from laari.store.reads.money import balances
 from laari.store.reads.money import payouts as reads
 from tests.actors import OPERATOR, PERSON
+from tests.bank_accounts import enter
 
 MASTER_KEY = bytes(32)
 SECOND = Actor("command_line", "second", "admin")
@@ -65,7 +66,7 @@ class Shop:
         return await self.run(RefundPayment(self.tenant, payment, PERSON, amount))
 
     async def funds(self, kind: Any, amount: int, **more: Any) -> Any:
-        return await self.run(MoveFunds(self.tenant, OPERATOR, kind, amount, "Because", **more))
+        return await self.run(MoveFunds(self.tenant.id, OPERATOR, kind, amount, "Because", **more))
 
     async def withdraw(self, amount: int, **more: Any) -> Any:
         """By the customer who pays in this shop."""
@@ -76,7 +77,7 @@ class Shop:
         return int(await self.connection.fetchval(found, self.payer.account))
 
     async def request(self, cut_off: datetime | None = None, **more: Any) -> Any:
-        return await self.run(RequestPayout(self.tenant, OPERATOR, cut_off, **more))
+        return await self.run(RequestPayout(self.tenant.id, OPERATOR, cut_off, **more))
 
     async def payout(self, cut_off: datetime | None = None, **more: Any) -> Payout:
         made = await self.request(cut_off, **more)
@@ -88,11 +89,18 @@ class Shop:
         assert isinstance(made, PayoutRun), made
         return made
 
+    async def approval(
+        self, run: UUID, actor: Actor = SECOND, threshold: int = 0, total: int | None = None
+    ) -> ApproveRun:
+        """Of the total that the run has now."""
+        payouts = await reads.of_run(self.connection, run)
+        seen = sum(each.amount for each in payouts if each.status != "cancelled")
+        return ApproveRun(actor, run, threshold, seen if total is None else total)
+
     async def send(self, run: UUID, most: int = 20_000_000) -> Run:
-        by_id = {self.tenant.id: self.tenant}
-        approved = await self.run(ApproveRun(SECOND, run, by_id, 0))
+        approved = await self.run(await self.approval(run))
         assert isinstance(approved, Run), approved
-        sent = await self.run(SendRun(SECOND, run, by_id, date(2026, 11, 19), most))
+        sent = await self.run(SendRun(SECOND, run, date(2026, 11, 19), most))
         assert isinstance(sent, Run), sent
         return sent
 
@@ -127,23 +135,23 @@ async def bank_account(
     shop: Shop, number: str = "7730000012345", *, of_wallet: bool = False
 ) -> None:
     owner = shop.payer.account if of_wallet else shop.tenant.id
-    made = await bank_accounts.add(
-        *(shop.connection, owner, "Seagull Cafe", "BML", number, OPERATOR)
-    )
-    assert not isinstance(made, Refusal), made
+    await enter(shop.connection, owner, number)
 
 
 @asynccontextmanager
-async def a_shop(dsn: str, mode: Mode = "live", fee_bps: int = 100) -> AsyncIterator[Shop]:
+async def a_shop(
+    dsn: str, mode: Mode = "live", fee_bps: int = 100, above: int | None = None
+) -> AsyncIterator[Shop]:
+    """`above` is what one person of the operator may move alone on a day."""
     async with connection_to(dsn) as connection:
         made = await merchants.create(
             connection, OPERATOR, MASTER_KEY, name="Seagull", mode=mode, fee_bps=fee_bps
         )
         tenant = await tenants.of_merchant(connection, made.merchant.id, mode)
         payer = await customers.create(
-            *(connection, OPERATOR), name="Aisha", mode=mode, tier="business", balance=1_000_000_000
+            connection, OPERATOR, name="Aisha", mode=mode, tier="business", balance=1_000_000_000
         )
-        runner = BatchRunner(dsn, "http://laari.test")
+        runner = BatchRunner(dsn, "http://laari.test", second_person_above=above)
         shop = Shop(dsn, connection, runner, tenant, Payer(payer.account, mode))
         try:
             yield shop

@@ -17,10 +17,11 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.actors import Payer
+from laari.rules.banking.approval import ApproveRun
+from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.banking.merchant_money import MoveFunds
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
-    ApproveRun,
     CancelPayout,
     JoinRun,
     OpenRun,
@@ -32,8 +33,9 @@ from laari.rules.calendar import local_day
 from laari.rules.day_ranges import Days, month_of
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.refunds import RefundPayment
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.payments.tills import CloseTill
-from laari.rules.records import BankAccount, BankOrder, Payout, Tenant
+from laari.rules.records import BankDetails, BankOrder, Payout, Tenant
 from laari.rules.refusals import Refusal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
@@ -43,9 +45,9 @@ from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures, tenants
 from laari.store.reads.figures import Figures, Span
-from laari.store.reads.money import balances, bank, money, movements, payouts, statements, tills
+from laari.store.reads.money import balances, money, movements, payouts, statements, tills
+from laari.store.reads.money.float_days import float_of
 from laari.store.reads.money.movements import MovementKind
-from laari.store.tables import BANK_ACCOUNTS
 from tests.actors import OPERATOR, PERSON
 
 BEGIN = datetime(2026, 1, 30, 18, 58, tzinfo=UTC)  # two minutes before midnight in the Maldives
@@ -134,7 +136,7 @@ class Shop:
         kind: Any = chance.choice(["hold", "release", "merchant_adjustment"])
         amount = chance.randrange(1, 900)
         is_less = kind == "merchant_adjustment" and chance.random() < 0.5
-        moved = MoveFunds(self.tenant, OPERATOR, kind, -amount if is_less else amount, "Reason")
+        moved = MoveFunds(self.tenant.id, OPERATOR, kind, -amount if is_less else amount, "Reason")
         outcome = await self.history.run(moved, allowed=True)
         if not isinstance(outcome, Refusal):
             self.add(kind, "", -amount if is_less or kind == "hold" else amount)
@@ -144,7 +146,7 @@ class Shop:
         if self.tenant.mode == "live":
             days = chance.choice([0, 0, 3])
             cut_off = chance.choice([None, self.history.now - timedelta(days=days)])
-            ask = RequestPayout(self.tenant, OPERATOR, cut_off)
+            ask = RequestPayout(self.tenant.id, OPERATOR, cut_off)
             made = await self.history.run(ask, allowed=True)
             if not isinstance(made, Refusal):
                 self.add("payout", "", -made.amount)
@@ -186,21 +188,20 @@ class Shop:
         run = self.history.run
         if self.waiting and chance.random() < 0.2:
             payout = self.waiting.pop(chance.randrange(len(self.waiting)))
-            tenant = None if payout.tenant_id is None else self.tenant
-            await run(CancelPayout(tenant, OPERATOR, payout.id))
+            await run(CancelPayout(OPERATOR, payout.id))
             self.came_back(payout, payout.amount, payout.fee)
         elif self.waiting:
-            opened = await run(OpenRun(OPERATOR, "live", local_day(self.history.now)))
+            yesterday = local_day(self.history.now) - timedelta(days=1)
+            opened = await run(OpenRun(OPERATOR, "live", yesterday))
             rest: list[Payout] = []
             for payout in self.waiting:
-                tenant = None if payout.tenant_id is None else self.tenant
-                command = JoinRun(tenant, OPERATOR, payout.id, opened.id)
+                command = JoinRun(OPERATOR, payout.id, opened.id)
                 if isinstance(await run(command, allowed=True), Refusal):
                     rest.append(payout)  # one payout of a merchant in each run
-            by_id = {self.tenant.id: self.tenant}
-            await run(ApproveRun(OPERATOR, opened.id, by_id, 10**9))
+            joined = [each.amount for each in self.waiting if each not in rest]
+            await run(ApproveRun(OPERATOR, opened.id, 10**12, sum(joined)))
             most = chance.choice([700, 20_000_000])
-            sent = await run(SendRun(OPERATOR, opened.id, by_id, opened.day, most))
+            sent = await run(SendRun(OPERATOR, opened.id, opened.day, most))
             async with connection_to(self.history.dsn) as connection:
                 orders = await payouts.orders(connection, [each.id for each in sent.payouts])
             by_payout = {each.id: each for each in sent.payouts}
@@ -208,11 +209,10 @@ class Shop:
             self.waiting = rest
         elif self.orders:
             payout, order = self.orders.pop(chance.randrange(len(self.orders)))
-            tenant = None if payout.tenant_id is None else self.tenant
             action: Any = chance.choice(["settle", "settle", "return"])
             if action == "settle" and order.status == "settled":
                 return
-            await run(AnswerPayout(tenant, OPERATOR, payout.id, action, order.reference))
+            await run(AnswerPayout(OPERATOR, payout.id, action, order.reference))
             today = local_day(self.history.now)
             if action == "settle":
                 self.bank.append((today, -order.amount))
@@ -268,17 +268,11 @@ async def open_shops(dsn: str, history: History) -> list[Shop]:
                 "UPDATE tiers SET per_transaction = NULL, daily = NULL, weekly = NULL, "
                 "monthly = NULL"
             )
-        async with acting(connection, OPERATOR, "bank_account.add"):
-            made_by = (OPERATOR.kind, OPERATOR.name)
-            accounts = [
-                BankAccount(
-                    *(UUID(int=owner), tenant_id, "Aisha", "BML", "77112233", BEGIN, BEGIN),
-                    *made_by,
-                    account=account,
-                )
-                for owner, tenant_id, account in ((1, live.id, None), (2, None, payer.account))
-            ]
-            await connection.execute(BANK_ACCOUNTS.insert(1), BANK_ACCOUNTS.encode(accounts))
+        runner = BatchRunner(dsn, "http://laari.test", clock=lambda: BEGIN)
+        for owner in (live.id, payer.account):
+            details = BankDetails("Aisha", "BML", "77112233")
+            await runner.run([AddBankAccount(PERSON, owner, details)], 1.0)
+        await runner.close()
         await payout_terms.change(connection, live.id, OPERATOR, fee=25)
         topup = await connection.fetchval(
             "SELECT created_at FROM transfers WHERE debit_account = 3"
@@ -368,7 +362,7 @@ async def compare_wallet(connection: asyncpg.Connection, shop: Shop) -> None:
     rows = await connection.fetch(told, shop.payer.account)
     assert sorted(row["amount"] for row in rows) == sorted(shop.withdrawn)
     for day in {day for day, _ in shop.bank}:
-        found = await bank.float_of(connection, day)
+        found = await float_of(connection, day)
         assert found.opening == sum(amount for at, amount in shop.bank if at < day)
         assert found.closing == sum(amount for at, amount in shop.bank if at <= day)
 
@@ -382,6 +376,8 @@ async def play(dsn: str, history: History, seed: int, steps: int) -> None:
             shop = chance.choice(shops)
             if shop.tenant.mode == "sandbox" and chance.random() < 0.3:
                 offset = chance.choice([-1, 1]) * chance.randrange(40 * 86_400)
+                ahead = offset - shop.tenant.clock_offset_seconds
+                await history.run(MoveClock(shop.tenant, OPERATOR, ahead))
                 shop.tenant = replace(shop.tenant, clock_offset_seconds=offset)
             ways = [shop.pay, shop.refund, shop.move, shop.close, shop.pay_out]
             ways += [shop.withdraw, shop.settle_up]

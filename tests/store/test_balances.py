@@ -30,7 +30,12 @@ async def trade(connection: asyncpg.Connection, tenant: int, chance: random.Rand
         "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, metadata, "
         "created_at, status, fee, paid_at, payment_reference, payer_account) "
         "VALUES ($1, $2, 'hosted', $3, $3, $4, '{}', $5, 'paid', $6, $5, $3, 9)",
-        *(payment, tenant, tid, amount, at, fee),
+        payment,
+        tenant,
+        tid,
+        amount,
+        at,
+        fee,
     )
     moves = [("payment", 9, merchant, amount, payment, tid)]
     if fee:
@@ -38,9 +43,14 @@ async def trade(connection: asyncpg.Connection, tenant: int, chance: random.Rand
     if chance.random() < 0.4:
         returned = uuid4().hex
         await connection.execute(
-            "INSERT INTO refunds (id, tenant_id, payment_id, amount, tid, created_at) "
-            "VALUES ($1, $2, $3, $4, $5, $6)",
-            *(uuid4(), tenant, payment, amount // 2, returned, at),
+            "INSERT INTO refunds (id, tenant_id, payment_id, amount, actor_kind, actor_name, tid, "
+            "created_at) VALUES ($1, $2, $3, $4, 'person', 'owner@shop.mv', $5, $6)",
+            uuid4(),
+            tenant,
+            payment,
+            amount // 2,
+            returned,
+            at,
         )
         moves.append(("refund", merchant, 9, amount // 2, payment, returned))
     other = chance.choice(["hold", "release", "payout", "payout_returned", None])
@@ -56,7 +66,14 @@ async def trade(connection: asyncpg.Connection, tenant: int, chance: random.Rand
         await connection.execute(
             "INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, "
             "tid, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            *(uuid4(), kind, debit, credit, moved, of, reference, at),
+            uuid4(),
+            kind,
+            debit,
+            credit,
+            moved,
+            of,
+            reference,
+            at,
         )
 
 

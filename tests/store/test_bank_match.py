@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from laari.rules.banking.bank_lines import HandleLine, ImportLine, MatchLine, Target
+from laari.rules.banking.bank_lines import ImportLine
+from laari.rules.banking.bank_matches import MatchLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import SweepFees
+from laari.rules.banking.open_lines import ChargeLine, SendLineBack
 from laari.rules.records import BankLine, BankMovement
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
@@ -23,13 +25,13 @@ SWEPT = ("sweep", "1")
 
 async def book(shop: Shop, reference: str, amount: int, text: str = "No idea") -> None:
     line = StatementLine(2, DAY, reference, text, amount, None)
-    booked = await shop.run(ImportLine(OPERATOR, line, Target()))
+    booked = await shop.run(ImportLine(OPERATOR, line))
     assert not isinstance(booked, Refusal), booked
 
 
 async def send_back(shop: Shop, reference: str, amount: int) -> None:
     await book(shop, reference, amount)
-    handled = await shop.run(HandleLine(OPERATOR, reference))
+    handled = await shop.run(SendLineBack(OPERATOR, reference))
     assert isinstance(handled, BankLine), handled
 
 
@@ -120,7 +122,7 @@ async def test_only_an_open_line_that_took_money_out_is_matched(dsn: str) -> Non
         await send_back(shop, "IN1", 700)
         await book(shop, "IN2", 700)
         await book(shop, "OUT1", -700)
-        assert isinstance(await shop.run(HandleLine(OPERATOR, "OUT1", charge=True)), BankLine)
+        assert isinstance(await shop.run(ChargeLine(OPERATOR, "OUT1")), BankLine)
         for reference, code in (("IN2", "conflict"), ("OUT1", "conflict"), ("OUT9", "not_found")):
             assert (await match(shop, reference, RETURNED)).code == code
         assert await shop.differences() == []
@@ -141,7 +143,7 @@ async def test_a_matched_line_is_handled(dsn: str) -> None:
         await send_back(shop, "IN1", 700)
         await book(shop, "OUT1", -700)
         await match(shop, "OUT1", RETURNED)
-        refused = await shop.run(HandleLine(OPERATOR, "OUT1", charge=True))
+        refused = await shop.run(ChargeLine(OPERATOR, "OUT1"))
         assert refused.message == "The line does not wait for this: its use is matched."
         assert (await match(shop, "OUT1", RETURNED)).code == "conflict"
 

@@ -35,7 +35,7 @@ from tests.actors import OPERATOR
 
 
 def issue(number: int, scope: str = "payments:read") -> IssueToken:
-    return IssueToken(number.to_bytes(32, "big"), "cl_" + "a" * 20, scope, 0)
+    return IssueToken(number.to_bytes(32, "big"), bytes(32), "cl_" + "a" * 20, scope, 0)
 
 
 async def test_a_row_that_cannot_be_written_fails_alone(dsn: str) -> None:

@@ -161,7 +161,8 @@ async def test_a_wallet_that_is_newer_than_the_statement_is_locked_too(shop: Sho
         await shop.connection.execute(
             "UPDATE authorizations SET status = 'active', account = $2, approved_at = now() "
             "WHERE id = $1",
-            *(authorization, account),
+            authorization,
+            account,
         )
         late = asyncio.create_task(shop.run(shop.charge(authorization, "c")))
         assert await waits(late)
@@ -224,4 +225,4 @@ def test_what_is_taken_back_is_not_loaded() -> None:
     needs = Needs()
     needs.read(World.references, (1, "a"))
     needs.take_back(World.references)
-    assert not needs.names(World.references)
+    assert World.references not in needs.reads

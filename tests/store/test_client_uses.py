@@ -10,7 +10,7 @@ import pytest
 from laari.store.merchants import client_uses, merchants, oauth
 from laari.store.merchants.client_uses import ClientUses
 from laari.store.postgres.pool import Pool, connection_to, open_pool
-from tests.actors import OPERATOR
+from tests.actors import MASTER, OPERATOR
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def pool(dsn: str) -> AsyncIterator[Pool]:
 
 async def make_client(connection: asyncpg.Connection) -> str:
     new = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
-    return (await oauth.create_client(connection, OPERATOR, new.merchant.id, ""))[0].id
+    return (await oauth.create_client(connection, OPERATOR, MASTER, new.merchant.id, ""))[0].id
 
 
 async def last_use(connection: asyncpg.Connection, client_id: str) -> datetime | None:

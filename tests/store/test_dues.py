@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.calendar import local_day, start_of
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.store.merchants import merchants, payout_terms
 from laari.store.reads.money import dues
 from laari.store.reads.money import payouts as reads
@@ -23,6 +24,8 @@ async def play(shop: Shop) -> None:
     await bank_account(shop)
     await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=5)
     for day in range(3):
+        ahead = day * 86_400 - shop.tenant.clock_offset_seconds
+        await shop.run(MoveClock(shop.tenant, OPERATOR, ahead))
         shop.tenant = replace(shop.tenant, clock_offset_seconds=day * 86_400)
         paid = await shop.pay(1_000 + day)
         await shop.refund(paid.id, 10 + day)
@@ -43,7 +46,8 @@ async def later(shop: Shop, since: datetime) -> int:
         "SELECT coalesce(sum(CASE WHEN credit_account = $1 THEN amount ELSE -amount END), 0) "
         "FROM transfers WHERE $1 IN (debit_account, credit_account) AND created_at >= $2 "
         "AND kind NOT IN ('payout', 'payout_fee')",
-        *(account, since),
+        account,
+        since,
     )
     return found
 

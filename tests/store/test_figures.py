@@ -46,7 +46,14 @@ async def pay(
         "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, terminal_label, "
         "metadata, created_at, status, fee, paid_at, payment_reference, payer_account) "
         "VALUES ($1, $2, 'hosted', $3, $3, $4, $5, '{}', $6, 'paid', $7, $6, $8, 1)",
-        *(payment, tenant, payment.hex, amount, label, at, fee, tid),
+        payment,
+        tenant,
+        payment.hex,
+        amount,
+        label,
+        at,
+        fee,
+        tid,
     )
     moves = [("payment", amount, at), ("fee", fee, at)]
     if refunded_at is not None:
@@ -56,7 +63,12 @@ async def pay(
             await connection.execute(
                 "INSERT INTO transfers (id, kind, debit_account, credit_account, amount, "
                 "payment_id, tid, created_at) VALUES ($1, $2, 5, 6, $3, $4, $5, $6)",
-                *(uuid4(), kind, moved, payment, tid, when),
+                uuid4(),
+                kind,
+                moved,
+                payment,
+                tid,
+                when,
             )
 
 

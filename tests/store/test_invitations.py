@@ -8,6 +8,7 @@ import msgspec
 import pyotp
 import pytest
 
+from laari.rules import terms
 from laari.rules.messages import InvitationContent
 from laari.store.merchants import applications, merchants
 from laari.store.merchants.signup import sign_up
@@ -20,13 +21,14 @@ from laari.store.people import (
     second_factors,
     sessions,
 )
-from laari.store.people.invitations import LIFE, MOST, Invitation, Offer
+from laari.store.people.invitations import Invitation, Offer
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import MembershipError
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations
-from tests.actors import OPERATOR
+from tests.actors import MASTER, OPERATOR
 from tests.logins import opened, password_link
+from tests.messages.outbox import content_of
 
 NOW = datetime(2026, 11, 18, 19, 30, tzinfo=UTC)
 PAGE = "http://laari.test/dashboard/join"
@@ -50,13 +52,15 @@ async def shop(connection: asyncpg.Connection) -> str:
 async def invite(connection, shop: str, email: str = "a@b.mv", role="manager", **options) -> str:
     """The token of the link."""
     offer = Offer(email, role, options.pop("till", None))
-    invited = await invitations.invite(connection, OPERATOR, shop, offer, NOW, page=PAGE, **options)
+    invited = await invitations.invite(
+        connection, OPERATOR, MASTER, shop, offer, NOW, page=PAGE, **options
+    )
     assert invited.link.startswith(f"{PAGE}/")
     return invited.link.removeprefix(f"{PAGE}/")
 
 
 async def accept(connection, token: str, now: datetime = NOW, **how):
-    return await invitations.accept(connection, OPERATOR, token, now, **how)
+    return await invitations.accept(connection, OPERATOR, MASTER, token, now, **how)
 
 
 async def owner_of(connection) -> PersonId:
@@ -67,8 +71,10 @@ async def owner_of(connection) -> PersonId:
 
 async def test_a_new_person_sets_a_password_and_has_the_role(connection, shop: str) -> None:
     token = await invite(connection, shop, role="cashier", till="1")
-    found = await invitations.find(connection, token, NOW)
-    assert found == Invitation(shop, "Shop", "a@b.mv", "cashier", "1", NOW, NOW + LIFE, False)
+    found = await invitations.find(connection, MASTER, token, NOW)
+    assert found == Invitation(
+        shop, "Shop", "a@b.mv", "cashier", "1", NOW, NOW + terms.INVITATION_LIFE, False
+    )
     assert await accept(connection, token, password_hash="new") is not None
     member = await memberships.find_member(connection, shop, "a@b.mv")
     assert (member.role, member.till) == ("cashier", "1")
@@ -77,10 +83,10 @@ async def test_a_new_person_sets_a_password_and_has_the_role(connection, shop: s
 
 async def test_a_link_works_once_and_for_a_day(connection, shop: str) -> None:
     token = await invite(connection, shop)
-    for late in (LIFE, LIFE + timedelta(days=1)):
-        assert await invitations.find(connection, token, NOW + late) is None
+    for late in (terms.INVITATION_LIFE, terms.INVITATION_LIFE + timedelta(days=1)):
+        assert await invitations.find(connection, MASTER, token, NOW + late) is None
         assert await accept(connection, token, NOW + late, password_hash="x") is None
-    last = NOW + LIFE - timedelta(seconds=1)
+    last = NOW + terms.INVITATION_LIFE - timedelta(seconds=1)
     assert await accept(connection, token, last, password_hash="x") is not None
     assert await accept(connection, token, last, password_hash="y") is None
     assert await accept(connection, token + "x", password_hash="y") is None
@@ -110,7 +116,7 @@ async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop:
         connection, OPERATOR, bytes(32), name="Other", mode="live", email="a@b.mv"
     )
     token = await invite(connection, shop)
-    found = await invitations.find(connection, token, NOW)
+    found = await invitations.find(connection, MASTER, token, NOW)
     assert found is not None
     assert found.is_known
     before = await logins.of_person(connection, "a@b.mv")
@@ -140,11 +146,11 @@ async def test_a_stranger_who_signed_up_with_the_address_gains_nothing(connectio
         connection, OPERATOR, bytes(32), name="Shop", mode="live", email="owner@b.mv"
     )
     token = await invite(connection, made.merchant.id)
-    found = await invitations.find(connection, token, NOW)
+    found = await invitations.find(connection, MASTER, token, NOW)
     assert found is not None
     assert not found.is_known
     assert await accept(connection, token, password_hash="mine") is not None
-    assert await sessions.of_person(connection, stranger, NOW) is None
+    assert await sessions.of_person(connection, MASTER, stranger, NOW) is None
     member = await memberships.find_member(connection, made.merchant.id, "a@b.mv")
     assert await logins.password_hash_of(connection, member.person_id) == "mine"
 
@@ -167,7 +173,7 @@ async def test_an_inviter_who_sees_the_link_cannot_take_over_a_login(connection)
     [place] = await memberships.of_person(connection, attacker)
     assert place.merchant_id is not None
     token = await invite(connection, place.merchant_id, "victim@b.mv", by=attacker)
-    found = await invitations.find(connection, token, NOW)
+    found = await invitations.find(connection, MASTER, token, NOW)
     assert found is not None
     assert found.is_known
     before = await logins.password_hash_of(connection, victim)
@@ -217,7 +223,7 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
             await persons.reset_password(connection, OPERATOR, person, "mine")
         else:
             token = await password_link(connection, person, NOW)
-            assert await password_links.use(connection, token, "mine", NOW)
+            assert await password_links.use(connection, MASTER, token, "mine", NOW)
         assert await second_factors.status(connection, person) is None
 
 
@@ -239,7 +245,7 @@ async def test_emails_alone_do_not_open_a_live_merchant_with_a_second_factor(con
             assert await accept(connection, token, password_hash="mine") is not None
         else:
             token = await password_link(connection, person, NOW)
-            assert await password_links.use(connection, token, "mine", NOW)
+            assert await password_links.use(connection, MASTER, token, "mine", NOW)
         assert await second_factors.status(connection, person) is not None
 
 
@@ -278,7 +284,7 @@ async def test_a_member_is_not_invited_again_and_invitations_are_bounded(
 ) -> None:
     with pytest.raises(MembershipError, match="already logs in"):
         await invite(connection, shop, "owner@b.mv")
-    for number in range(MOST):
+    for number in range(terms.OPEN_INVITATIONS):
         await invite(connection, shop, f"{number}@b.mv")
     with pytest.raises(MembershipError, match="at most"):
         await invite(connection, shop)
@@ -290,8 +296,10 @@ async def test_the_email_is_written_with_its_cause(connection, shop: str) -> Non
     row = await connection.fetchrow("SELECT * FROM messages")
     assert (row["kind"], row["channel"], row["language"]) == ("invitation", "email", "dv")
     assert row["recipient"] == "a@b.mv"
-    content = msgspec.json.decode(row["parameters"], type=InvitationContent)
-    assert content == InvitationContent("Shop", "manager", NOW + LIFE, f"{PAGE}/{token}")
+    content = msgspec.convert(content_of(row), InvitationContent)
+    assert content == InvitationContent(
+        "Shop", "manager", NOW + terms.INVITATION_LIFE, f"{PAGE}/{token}"
+    )
     with pytest.raises(MembershipError):
         await invite(connection, shop, "owner@b.mv", language="en")
     assert await connection.fetchval("SELECT count(*) FROM messages") == 1
@@ -310,5 +318,5 @@ async def test_what_expired_is_purged(connection, shop: str) -> None:
     await invite(connection, shop)
     await purge_invitations(connection, NOW)
     assert await connection.fetchval("SELECT count(*) FROM invitations") == 1
-    await purge_invitations(connection, NOW + LIFE)
+    await purge_invitations(connection, NOW + terms.INVITATION_LIFE)
     assert await connection.fetchval("SELECT count(*) FROM invitations") == 0

@@ -9,13 +9,21 @@ import asyncpg
 import msgspec
 import pytest
 
+from laari.rules import terms
 from laari.rules.actors import Actor, sandbox_customer
-from laari.rules.operator import FreezeWallet, MoveMoney, SetTier, UnfreezeWallet
+from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.sandbox_clock import MoveClock
+from laari.rules.people.contact_changes import (
+    CancelContactChange,
+    ConfirmContactChange,
+    RequestContactChange,
+)
+from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
-from laari.store.audit.settings import WATCHED
+from laari.store.audit.covered import TABLES
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
 from laari.store.merchants import merchants, oauth
@@ -38,7 +46,8 @@ from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_addresses, purge_invitations
 from laari.store.reads import tenants
 from laari.store.reads.journal import Filter, find
-from tests.actors import OPERATOR, change
+from laari.store.secrets import keys_of
+from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
 from tests.logins import password_link
 
@@ -75,7 +84,7 @@ async def with_people(connection: asyncpg.Connection, merchant_id: str) -> str:
     await second_factors.begin(connection, PERSON, bytes(32), added.id, now, b"")
     await change(connection, "UPDATE second_factors SET confirmed_at = now()")
     offer = invitations.Offer("new@shop.mv", "manager")
-    made = await invitations.invite(connection, PERSON, merchant_id, offer, now, page="")
+    made = await invitations.invite(connection, PERSON, MASTER, merchant_id, offer, now, page="")
     return made.link.removeprefix("/")
 
 
@@ -126,7 +135,7 @@ async def test_a_new_merchant_is_written_with_everything_that_belongs_to_it(conn
 )
 async def test_a_change_without_an_actor_is_refused(connection, statement: str) -> None:
     shop = await make_shop(connection)
-    await oauth.create_client(connection, OPERATOR, shop.merchant.id, "payments:read")
+    await oauth.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "payments:read")
     await with_people(connection, shop.merchant.id)
     for table, column in (("wallets", "tier"), ("tenants", "merchant_id")):
         await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fkey")
@@ -136,6 +145,12 @@ async def test_a_change_without_an_actor_is_refused(connection, statement: str) 
     with pytest.raises(asyncpg.RestrictViolationError, match="needs an actor"):
         await connection.execute(statement)
     assert await connection.fetchval("SELECT count(*) FROM journal") == count
+
+
+async def test_the_first_tiers_have_an_entry_of_the_schema(connection) -> None:
+    made = await entries(connection, "tier.create")
+    assert [entry["object_id"] for entry in made] == ["basic", "verified", "business"]
+    assert {(entry["actor_kind"], entry["actor_name"]) for entry in made} == {("service", "schema")}
 
 
 async def test_a_change_of_nothing_is_no_entry(connection) -> None:
@@ -149,7 +164,7 @@ async def test_a_change_of_nothing_is_no_entry(connection) -> None:
 
 async def test_uses_and_clocks_and_balances_fire_nothing(connection) -> None:
     shop = await make_shop(connection)
-    await oauth.create_client(connection, OPERATOR, shop.merchant.id, "payments:read")
+    await oauth.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "payments:read")
     count = await connection.fetchval("SELECT count(*) FROM journal")
     for statement in (
         "UPDATE oauth_clients SET last_used_at = now()",
@@ -175,7 +190,7 @@ async def test_only_a_digest_of_a_password_is_written(connection) -> None:
 
 async def test_no_secret_is_in_the_journal(connection) -> None:
     shop = await make_shop(connection)
-    client, secret = await oauth.create_client(connection, OPERATOR, shop.merchant.id, "")
+    client, secret = await oauth.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "")
     _, rotated = await merchants.rotate_key(connection, OPERATOR, bytes(32), shop.merchant.id)
     made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
     text = str(await connection.fetch("SELECT * FROM journal"))
@@ -203,7 +218,7 @@ async def test_invitations_are_written_without_their_link(connection) -> None:
 async def test_an_expired_invitation_is_ended_by_the_service(dsn: str, connection) -> None:
     shop = await make_shop(connection)
     await with_people(connection, shop.merchant.id)
-    await purge_invitations(connection, datetime.now(UTC) + invitations.LIFE)
+    await purge_invitations(connection, datetime.now(UTC) + terms.INVITATION_LIFE)
     [ended] = await entries(connection, "invitation.expire")
     assert (ended["actor_kind"], ended["after"]) == ("service", None)
     assert (await look(dsn)).differences == []
@@ -216,8 +231,8 @@ async def test_links_for_passwords_are_written_if_somebody_forwards_them(connect
     assert whose is not None
     now = datetime.now(UTC)
     token = await password_link(connection, whose, now)
-    assert await password_links.use(connection, token, "new-hash", now, "192.0.2.9")
-    assert not await password_links.use(connection, token, "new-hash", now, "192.0.2.9")
+    assert await password_links.use(connection, MASTER, token, "new-hash", now, "192.0.2.9")
+    assert not await password_links.use(connection, MASTER, token, "new-hash", now, "192.0.2.9")
     [issued] = await entries(connection, "password_link.issue")
     [used] = await entries(connection, "password_link.use")
     assert issued["object_id"] == used["object_id"] == logins.show_whose(whose)
@@ -272,6 +287,100 @@ async def test_an_actor_ends_with_its_block_also_within_a_transaction(connection
         await connection.execute("UPDATE tiers SET daily = 5 WHERE name = 'gold'")
 
 
+async def enter(connection: asyncpg.Connection, **other: Any) -> None:
+    """An entry about the tier `basic`, as a command adds it."""
+    daily = {"per_transaction": 1, "daily": 5, "weekly": None, "monthly": None}
+    values = {"object_id": "basic", "after": daily, "merchant_id": None, **other}
+    await connection.execute(
+        "INSERT INTO journal (time, actor_kind, actor_name, action, object_type, object_id, "
+        "merchant_id, after) VALUES (now(), 'service', 'test', 'tier.set', 'tier', $1, $2, $3)",
+        values["object_id"],
+        values["merchant_id"],
+        None if values["after"] is None else msgspec.json.encode(values["after"]).decode(),
+    )
+
+
+SET_TIER = (
+    "UPDATE tiers SET per_transaction = 1, daily = 5, weekly = NULL, monthly = NULL "
+    "WHERE name = 'basic'"
+)
+
+
+async def refuses_tier(connection: asyncpg.Connection) -> None:
+    point = connection.transaction()
+    await point.start()
+    with pytest.raises(asyncpg.RestrictViolationError, match="needs an actor"):
+        await connection.execute(SET_TIER)
+    await point.rollback()
+
+
+async def test_an_entry_of_the_transaction_with_the_new_values_is_enough(connection) -> None:
+    async with connection.transaction():
+        await enter(connection)
+        await connection.execute(SET_TIER)
+    assert len(await entries(connection, "tier.set")) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"object_id": "business"},
+        {"merchant_id": "mer_other"},
+        {"after": None},
+        {"after": {}},
+        {"after": {"per_transaction": 1, "daily": 6, "weekly": None, "monthly": None}},
+        {"after": {"per_transaction": 1, "daily": 5, "weekly": None}},
+    ],
+)
+async def test_an_entry_about_something_else_is_not_enough(connection, other: Any) -> None:
+    async with connection.transaction():
+        await enter(connection, **other)
+        await refuses_tier(connection)
+
+
+async def test_the_last_entry_of_the_transaction_counts(connection) -> None:
+    async with connection.transaction():
+        await enter(connection)
+        await enter(connection, after={"daily": 9})
+        await refuses_tier(connection)
+
+
+async def test_an_entry_of_an_earlier_transaction_is_not_enough(connection) -> None:
+    await enter(connection)
+    await refuses_tier(connection)
+
+
+async def test_commands_of_one_batch_have_an_entry_each(dsn: str, connection) -> None:
+    """The row is written once, with its last values; the entries lead there."""
+    made = await customers.create(
+        connection, OPERATOR, name="A", mode="live", tier="basic", mobile="7771234"
+    )
+    runner = BatchRunner(dsn, "http://laari.test", keys=keys_of(MASTER))
+    commands = [
+        RequestContactChange(OPERATOR, made.id, "mobile", "7775678", "lost"),
+        ConfirmContactChange(OPERATOR, made.id, "mobile", None, None, "seen", timedelta(0)),
+        CancelContactChange(OPERATOR, made.id, "mobile", None, "wrong"),
+        RequestContactChange(OPERATOR, made.id, "mobile", "7775679", "lost"),
+    ]
+    outcomes = await runner.run(commands, 1.0)
+    [again] = await runner.run([CancelContactChange(OPERATOR, made.id, "mobile", None, "x")], 1.0)
+    await runner.close()
+    assert not any(isinstance(each, Refusal) for each in (*outcomes, again))
+    rows = await connection.fetch("SELECT new_value, status FROM contact_changes ORDER BY 1")
+    assert [tuple(row) for row in rows] == [("7775678", "cancelled"), ("7775679", "cancelled")]
+    found = await connection.fetch(
+        "SELECT action FROM journal WHERE object_type = 'contact_change' ORDER BY id"
+    )
+    assert [row["action"].partition(".")[2] for row in found] == [
+        "request",
+        "confirm",
+        "cancel",
+        "request",
+        "cancel",
+    ]
+    assert (await look(dsn)).differences == []
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -323,12 +432,12 @@ async def test_commands_on_wallets_keep_the_state_complete(dsn: str, connection)
     )
     runner = BatchRunner(dsn, "http://laari.test")
     for command in (
-        FreezeWallet(PERSON, made.account, "stolen"),
-        FreezeWallet(PERSON, made.account, "again"),  # refused
-        SetTier(PERSON, made.account, "verified"),
-        MoveMoney(PERSON, None, made.account, "adjustment", -100, "Correction"),
-        UnfreezeWallet(PERSON, made.account),
-        UnfreezeWallet(PERSON, made.account),
+        FreezeWallet(OPERATOR, made.account, "stolen"),
+        FreezeWallet(OPERATOR, made.account, "again"),  # refused
+        SetTier(OPERATOR, made.account, "verified"),
+        MoveMoney(OPERATOR, None, made.account, "adjustment", -100, "Correction"),
+        UnfreezeWallet(OPERATOR, made.account),
+        UnfreezeWallet(OPERATOR, made.account),
     ):
         await runner.run([command], 1.0)
     await runner.close()
@@ -342,7 +451,7 @@ async def test_commands_on_wallets_keep_the_state_complete(dsn: str, connection)
     ]
     assert shown == [
         ("customer.create", None, "basic", None, None),
-        ("wallet.topup", None, "basic", None, 500),
+        ("wallet.topup", "Opening balance", "basic", None, 500),
         ("wallet.freeze", "stolen", "basic", "stolen", None),
         ("wallet.set_tier", None, "verified", "stolen", None),
         ("wallet.adjustment", "Correction", "verified", "stolen", 400),
@@ -368,9 +477,11 @@ async def test_sandbox_controls_name_their_caller(dsn: str, connection) -> None:
 
 
 async def test_a_customers_own_key_names_the_customer(connection) -> None:
-    made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
+    made = await customers.create(
+        connection, OPERATOR, name="A", mode="live", tier="basic", key_with=MASTER
+    )
     customer = Actor("customer", "cus_1")
-    await wallet_keys.add_key(connection, customer, made.account, "wk_mine", "Mine")
+    await wallet_keys.add_key(connection, customer, MASTER, made.account, "wk_mine", "Mine")
     await connection.execute("SELECT 1")
     first, own = await entries(connection, "wallet_key.create")
     assert (first["actor_kind"], own["actor_kind"]) == ("command_line", "customer")
@@ -383,20 +494,6 @@ async def test_a_customers_own_key_names_the_customer(connection) -> None:
     assert revoked["after"]["revoked_at"] is not None
 
 
-async def test_the_audit_watches_what_the_triggers_write(connection) -> None:
-    rows = await connection.fetch(
-        "SELECT tgrelid::regclass::text, trim_array(string_to_array(encode(tgargs, 'escape'), "
-        "'\\000'), 1) FROM pg_trigger WHERE tgfoid = 'journal_change'::regproc"
-    )
-    written = {table: tuple(arguments) for table, arguments in rows}
-    by_code = {"scheduled_fees", "pending_movements"}  # their changes add the entries
-    assert written == {
-        table: (watched.object_type, *watched.columns)
-        for table, watched in WATCHED.items()
-        if table not in by_code
-    }
-
-
 async def test_a_watched_column_fires_its_trigger(connection) -> None:
     """A column that is in the entries but not in the trigger's list could change without one."""
     rows = await connection.fetch(
@@ -405,7 +502,9 @@ async def test_a_watched_column_fires_its_trigger(connection) -> None:
         "FROM pg_trigger t WHERE tgfoid = 'journal_change'::regproc"
     )
     for table, columns in rows:
-        watched = {column.removeprefix("#") for column in WATCHED[table].columns}
+        journal = TABLES[table].journal
+        assert journal is not None
+        watched = {column.removeprefix("#") for column in journal.columns.split()}
         if table == "wallets":  # updated by every payment: the spine adds its entries
             assert columns is None
         elif columns is not None:  # without a list, every column fires it

@@ -9,10 +9,9 @@ import pytest
 
 from laari.errors import LaariError
 from laari.store.merchants import merchants
-from laari.store.merchants.merchants import OldKeyWorksError
+from laari.store.merchants.merchants import OldKeyWorksError, key_digest
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
-from laari.store.secrets import digest
 from tests.actors import OPERATOR, change
 
 MASTER_KEY = bytes(range(32))
@@ -36,8 +35,10 @@ async def rotate(connection: asyncpg.Connection, merchant_id: str, overlap: time
 
 async def working(connection: asyncpg.Connection, *keys: str) -> list[str]:
     """The keys that authenticate, looked up together as the service does."""
-    found = await tenants.by_secret_digest(connection, [digest(key) for key in keys])
-    return [key for key in keys if digest(key) in found]
+    found = await tenants.by_secret_digest(
+        connection, [key_digest(MASTER_KEY, key) for key in keys]
+    )
+    return [key for key in keys if key_digest(MASTER_KEY, key) in found]
 
 
 async def signing(connection: asyncpg.Connection, merchant_id: str) -> str:
@@ -56,7 +57,9 @@ async def test_both_keys_work_during_the_overlap(connection: asyncpg.Connection)
     assert await working(connection, old, new) == [old, new]
     assert await working(connection, old) == [old]
     by_old, by_new = (
-        await tenants.by_secret_digest(connection, [digest(old), digest(new)])
+        await tenants.by_secret_digest(
+            connection, [key_digest(MASTER_KEY, old), key_digest(MASTER_KEY, new)]
+        )
     ).values()
     assert by_old == by_new
     assert found.old_key_until is not None

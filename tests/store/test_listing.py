@@ -24,10 +24,28 @@ def payment(tenant_id: int, number: int, label: str | None) -> Payment:
     made = uuid4()
     is_paid = number % 7 < 5
     return Payment(
-        *(made, tenant_id, "hosted", made.hex, f"ORDER-{number}", 100, None, None, label),
-        *(None, None, "{}", START + timedelta(minutes=number // 2), None, None, None),
+        made,
+        tenant_id,
+        "hosted",
+        made.hex,
+        f"ORDER-{number}",
+        100,
+        None,
+        None,
+        label,
+        None,
+        None,
+        "{}",
+        START + timedelta(minutes=number // 2),
+        None,
+        None,
+        None,
         *(("paid", 0, START, "T", 1) if is_paid else ("expired", None, None, None, None)),
-        *(None, None, None, None, None),
+        None,
+        None,
+        None,
+        None,
+        None,
     )
 
 

@@ -14,14 +14,17 @@ from laari.store.merchants.signup import sign_up
 from laari.store.merchants.tiers import set_tier
 from laari.store.people import customers
 from laari.store.people.passwords import password_fits
-from laari.store.people.wallet_keys import sandbox_wallet_key
+from laari.store.people.wallet_keys import key_digest, sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.tiers import all_tiers
-from laari.store.secrets import digest
 from tests.actors import OPERATOR, change
 
 MASTER_KEY = bytes(range(32))
+
+
+def of_key(secret_key: str) -> bytes:
+    return merchants.key_digest(MASTER_KEY, secret_key)
 
 
 @pytest.fixture
@@ -54,7 +57,7 @@ async def test_a_merchant_has_a_sandbox_customer_with_money(
     assert (await audit(connection)).ok
     key = sandbox_wallet_key(MASTER_KEY, sandbox.sandbox_account)
     found = await connection.fetchval(
-        "SELECT account FROM wallet_keys WHERE digest = $1", digest(key)
+        "SELECT account FROM wallet_keys WHERE digest = $1", key_digest(MASTER_KEY, key)
     )
     assert found == sandbox.sandbox_account
 
@@ -63,7 +66,7 @@ async def test_the_secret_key_is_found_by_digest_and_opens_with_the_master_key(
     connection: asyncpg.Connection,
 ) -> None:
     new = await make_merchant(connection)
-    [credential] = (await tenants.by_secret_digest(connection, [digest(new.secret_key)])).values()
+    [credential] = (await tenants.by_secret_digest(connection, [of_key(new.secret_key)])).values()
     assert credential.merchant_id == new.merchant.id
     shown = await merchants.secret_key_of(connection, MASTER_KEY, new.merchant.id)
     assert shown == new.secret_key
@@ -74,8 +77,11 @@ async def test_the_secret_key_is_found_by_digest_and_opens_with_the_master_key(
 async def test_rotating_the_key_ends_the_old_one(connection: asyncpg.Connection) -> None:
     new = await make_merchant(connection)
     _, rotated = await merchants.rotate_key(connection, OPERATOR, MASTER_KEY, new.merchant.id)
-    found = await tenants.by_secret_digest(connection, [digest(new.secret_key), digest(rotated)])
-    assert list(found) == [digest(rotated)]
+    found = await tenants.by_secret_digest(
+        connection,
+        [of_key(new.secret_key), of_key(rotated)],
+    )
+    assert list(found) == [of_key(rotated)]
     assert await merchants.secret_key_of(connection, MASTER_KEY, new.merchant.id) == rotated
 
 
@@ -143,6 +149,7 @@ async def test_a_customer_has_a_wallet_whose_money_is_booked(
         tier="basic",
         mobile="7771234",
         balance=12_345,
+        key_with=MASTER_KEY,
     )
     wallet = await connection.fetchrow(
         "SELECT mode, tier, balance FROM wallets WHERE account = $1", new.account
@@ -153,7 +160,7 @@ async def test_a_customer_has_a_wallet_whose_money_is_booked(
     )
     assert tuple(history) == ("topup", 12_345, "success")
     key = await connection.fetchval(
-        "SELECT account FROM wallet_keys WHERE digest = $1", digest(new.api_key)
+        "SELECT account FROM wallet_keys WHERE digest = $1", key_digest(MASTER_KEY, new.api_key)
     )
     assert key == new.account
     assert (await audit(connection)).ok

@@ -16,6 +16,7 @@ from laari.store.postgres.migrate import (
     migrate,
     schema_version,
 )
+from tests.audit.books import look, write_books
 from tools.audit_schema import dump_catalog
 
 LATEST = len(known_migrations())
@@ -81,6 +82,18 @@ async def test_a_migration_that_fails_leaves_nothing_behind(dsn: str, folder: Pa
     assert await migrate(dsn, folder) == (LATEST + 1, LATEST + 2)
 
 
+async def test_a_filled_database_is_upgraded_with_its_books_whole(dsn: str, folder: Path) -> None:
+    await write_books(dsn)
+    later = folder / f"{LATEST + 1:04}_later.sql"
+    later.write_text("ALTER TABLE payments ADD COLUMN later bigint NOT NULL DEFAULT 7")
+    assert await migrate(dsn, folder) == (LATEST, LATEST + 1)
+    report = await look(dsn)
+    assert [each.id for each in report.differences] == ["column payments.later"]
+    assert report.payments > 10
+    (row,) = await run_sql(dsn, "SELECT bool_and(later = 7) AS filled FROM payments")
+    assert row["filled"]
+
+
 @pytest.mark.parametrize("name", ["0009_gap.sql", "1_short.sql", "0002 blank.sql"])
 def test_misnumbered_files_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "0001_first.sql").write_text("")
@@ -115,9 +128,10 @@ async def test_the_audit_knows_the_schema_on_every_version_of_postgresql(dsn: st
 
 # Analyzing them costs nothing that a payment could notice, however long the service runs.
 SMALL = """
-    access_tokens bank_accounts bank_files bank_holidays bank_lines bank_orders customers
+    access_tokens bank_accounts bank_files bank_holidays bank_lines bank_orders bank_statements
+    customers
     daily_figures failed_logins fee_sweeps figures_upto float_signoffs fund_movements installation
-    invitations
+    invitations person_days
     late_transfers memberships merchant_funds merchant_totals merchants oauth_clients
     password_links payout_runs payout_terms payouts persons recovery_codes sandbox_periods
     schema_migrations seals second_factors sessions tenants tiers topup_slips wallet_freezes
@@ -125,7 +139,7 @@ SMALL = """
 """.split()
 SMALL += """
     applications contact_changes customer_identities customer_notes customer_signups fee_history
-    pending_movements scheduled_fees till_closings
+    pending_movements record_changes scheduled_fees till_closings
 """.split()
 
 

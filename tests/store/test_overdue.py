@@ -129,7 +129,8 @@ async def test_sql_and_the_rules_agree_on_which_authorizations_have_expired(dsn:
             await connection.execute(
                 "UPDATE authorizations SET expires_at = $2, "
                 "approval_expires_at = coalesce($2, approval_expires_at) WHERE id = $1",
-                *(made.id, DEADLINES.get(name)),
+                made.id,
+                DEADLINES.get(name),
             )
         ids = [row[0] for row in await connection.fetch("SELECT id FROM authorizations")]
         rows = list((await authorizations.by_id(connection, ids)).values())

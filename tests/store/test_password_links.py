@@ -1,7 +1,6 @@
 """Links and codes for forgotten passwords: reused, expired, foreign, guessed, replaced."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -9,16 +8,18 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from laari.rules import terms
 from laari.store.people import customers, logins, password_links, sessions
 from laari.store.people.logins import CustomerId, PersonId
 from laari.store.people.memberships import add
 from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_sessions
-from tests.actors import OPERATOR
+from tests.actors import MASTER, OPERATOR
 from tests.logins import opened, password_link
+from tests.messages.outbox import content_of
 
-KEY = b"k" * 32
+KEY = MASTER
 NOW = datetime(2027, 7, 1, 9, 30, tzinfo=UTC)
 ORIGIN = "https://pay.example.com"
 BOTH = frozenset({"email", "sms"})
@@ -56,11 +57,9 @@ async def send(
 
 async def sent(connection: asyncpg.Connection) -> tuple[str, str, dict[str, str]]:
     """Kind, recipient and values of the latest message."""
-    row = await connection.fetchrow(
-        "SELECT kind, recipient, parameters FROM messages ORDER BY id DESC LIMIT 1"
-    )
+    row = await connection.fetchrow("SELECT * FROM messages ORDER BY id DESC LIMIT 1")
     assert row is not None
-    return row["kind"], row["recipient"], json.loads(row["parameters"])
+    return row["kind"], row["recipient"], content_of(row)
 
 
 async def test_a_link_sets_the_password_once(
@@ -72,12 +71,12 @@ async def test_a_link_sets_the_password_once(
     assert (kind, recipient) == ("password_link", EMAIL)
     place, _, token = values["link"].rpartition("/")
     assert place == f"{ORIGIN}/dashboard/forgotten"
-    assert await password_links.find(connection, token, NOW) == person
-    assert await password_links.use(connection, token, "new hash", NOW)
+    assert await password_links.find(connection, MASTER, token, NOW) == person
+    assert await password_links.use(connection, MASTER, token, "new hash", NOW)
     assert await logins.password_hash_of(connection, person) == "new hash"
-    assert await sessions.of_person(connection, session, NOW) is None
-    assert not await password_links.use(connection, token, "third hash", NOW)
-    assert await password_links.find(connection, token, NOW) is None
+    assert await sessions.of_person(connection, MASTER, session, NOW) is None
+    assert not await password_links.use(connection, MASTER, token, "third hash", NOW)
+    assert await password_links.find(connection, MASTER, token, NOW) is None
     assert await logins.password_hash_of(connection, person) == "new hash"
 
 
@@ -88,7 +87,7 @@ async def test_of_two_uses_at_once_one_works(
 
     async def use(password_hash: str) -> bool:
         async with connection_to(dsn) as own:
-            return await password_links.use(own, token, password_hash, NOW)
+            return await password_links.use(own, MASTER, token, password_hash, NOW)
 
     assert sorted(await asyncio.gather(*(use(f"hash {n}") for n in range(4)))) == [
         *[False] * 3,
@@ -100,10 +99,12 @@ async def test_a_link_expires_and_is_purged(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
     token = await password_link(connection, person, NOW)
-    late = NOW + password_links.LIFE
-    assert await password_links.find(connection, token, late - timedelta(seconds=1)) == person
-    assert await password_links.find(connection, token, late) is None
-    assert not await password_links.use(connection, token, "new hash", late)
+    late = NOW + terms.PASSWORD_LINK_LIFE
+    assert (
+        await password_links.find(connection, MASTER, token, late - timedelta(seconds=1)) == person
+    )
+    assert await password_links.find(connection, MASTER, token, late) is None
+    assert not await password_links.use(connection, MASTER, token, "new hash", late)
     await purge_sessions(connection, late + timedelta(seconds=1))
     assert await connection.fetchval("SELECT count(*) FROM password_links") == 0
 
@@ -113,8 +114,8 @@ async def test_a_new_link_replaces_the_last(
 ) -> None:
     first = await password_link(connection, person, NOW)
     second = await password_link(connection, person, NOW)
-    assert not await password_links.use(connection, first, "new hash", NOW)
-    assert await password_links.use(connection, second, "new hash", NOW)
+    assert not await password_links.use(connection, MASTER, first, "new hash", NOW)
+    assert await password_links.use(connection, MASTER, second, "new hash", NOW)
 
 
 async def test_a_changed_password_ends_the_link(
@@ -122,7 +123,7 @@ async def test_a_changed_password_ends_the_link(
 ) -> None:
     token = await password_link(connection, person, NOW)
     await logins.set_password(connection, OPERATOR, person, "chosen elsewhere")
-    assert not await password_links.use(connection, token, "new hash", NOW)
+    assert not await password_links.use(connection, MASTER, token, "new hash", NOW)
 
 
 async def test_neither_tokens_nor_codes_are_stored(
@@ -131,7 +132,7 @@ async def test_neither_tokens_nor_codes_are_stored(
     token = await password_link(connection, person, NOW)
     row = await connection.fetchrow("SELECT * FROM password_links")
     assert token not in str(row)
-    assert not await password_links.use(connection, token[:-1], "new hash", NOW)
+    assert not await password_links.use(connection, MASTER, token[:-1], "new hash", NOW)
 
 
 async def test_a_customer_without_email_gets_a_code(connection: asyncpg.Connection) -> None:
@@ -140,15 +141,15 @@ async def test_a_customer_without_email_gets_a_code(connection: asyncpg.Connecti
     kind, recipient, values = await sent(connection)
     assert (kind, recipient) == ("password_code", "+9607771234")
     code = values["code"]
-    assert len(code) == password_links.CODE_DIGITS
+    assert len(code) == terms.PASSWORD_CODE_DIGITS
     # The code needs the secret of its request, and the request needs the code.
     assert await password_links.exchange_code(connection, KEY, "another", code, NOW) is None
-    assert await password_links.find(connection, HANDLE, NOW) is None
-    assert not await password_links.use(connection, HANDLE, "new hash", NOW)
+    assert await password_links.find(connection, MASTER, HANDLE, NOW) is None
+    assert not await password_links.use(connection, MASTER, HANDLE, "new hash", NOW)
     token = await password_links.exchange_code(connection, KEY, HANDLE, code, NOW)
     assert token is not None
     assert await password_links.exchange_code(connection, KEY, HANDLE, code, NOW) is None
-    assert await password_links.use(connection, token, "new hash", NOW)
+    assert await password_links.use(connection, MASTER, token, "new hash", NOW)
     assert await logins.password_hash_of(connection, customer) == "new hash"
     last = await connection.fetchrow(
         "SELECT actor_kind, action FROM journal ORDER BY id DESC LIMIT 1"
@@ -177,7 +178,7 @@ async def test_a_code_expires(connection: asyncpg.Connection) -> None:
     customer = await new_customer(connection, mobile="7771234")
     await send(connection, customer)
     code = (await sent(connection))[2]["code"]
-    late = NOW + password_links.LIFE
+    late = NOW + terms.PASSWORD_LINK_LIFE
     assert await password_links.exchange_code(connection, KEY, HANDLE, code, late) is None
 
 

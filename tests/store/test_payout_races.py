@@ -25,8 +25,8 @@ async def test_64_movements_at_once_never_pass_the_limit(dsn: str, seed: int) ->
         paid = [await shop.pay(1_000) for _ in range(30)]
         commands: list[Any] = [
             *(RefundPayment(shop.tenant, each.id, PERSON) for each in paid),
-            *(RequestPayout(shop.tenant, OPERATOR) for _ in range(14)),
-            *(MoveFunds(shop.tenant, OPERATOR, "hold", 2_500, "Because") for _ in range(20)),
+            *(RequestPayout(shop.tenant.id, OPERATOR) for _ in range(14)),
+            *(MoveFunds(shop.tenant.id, OPERATOR, "hold", 2_500, "Because") for _ in range(20)),
         ]
         assert len(commands) == 64
         random.Random(seed).shuffle(commands)

@@ -1,23 +1,28 @@
 """Payouts take exactly the movements since the last one, and their sum is the payout."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from laari.rules import ids
+from laari.rules.banking.bank_accounts import coming, in_effect
+from laari.rules.banking.merchant_money import MoveFunds, SweepFees
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
-    ApproveRun,
     CancelPayout,
     CancelRun,
     JoinRun,
     OpenRun,
     SendRun,
 )
-from laari.rules.banking.payouts import RequestPayout, coming, in_effect
+from laari.rules.banking.payouts import RequestPayout, SandboxPayout
+from laari.rules.calendar import local_day
+from laari.rules.records import MODES, Mode
 from laari.rules.refusals import Refusal
-from laari.store.merchants import payout_terms
-from laari.store.reads.money import bank
+from laari.store.batch.runner import BatchRunner
+from laari.store.merchants import merchants, payout_terms
+from laari.store.reads.money import bank, bank_files, volume
 from laari.store.reads.money import payouts as reads
 from tests.actors import OPERATOR
 from tests.store.payout_books import SECOND, a_shop, bank_account, now
@@ -119,7 +124,7 @@ async def test_a_run_sends_its_payouts_in_one_file(dsn: str) -> None:
         assert (await shop.balance()).in_transit == 50_000
         sent = await shop.send(run.id, most=20_000)
         assert [each.status for each in sent.payouts] == ["sent"]
-        file = await reads.bank_file(shop.connection, run.id)
+        file = await bank_files.handed_out(shop.connection, run.id)
         assert file is not None
         assert (file.order_count, file.total) == (3, 50_000)
         orders = await reads.orders(shop.connection, [payout.id])
@@ -128,16 +133,13 @@ async def test_a_run_sends_its_payouts_in_one_file(dsn: str) -> None:
             ("LP000001R0002", 20_000),
             ("LP000001R0003", 10_000),
         ]
-        by_id = {shop.tenant.id: shop.tenant}
-        assert await shop.run(SendRun(SECOND, run.id, by_id, now().date(), 7)) == sent
-        assert await reads.bank_file(shop.connection, run.id) == file
+        assert await shop.run(SendRun(SECOND, run.id, now().date(), 7)) == sent
+        assert await bank_files.handed_out(shop.connection, run.id) == file
         for reference, action in (("LP000001R0001", "settle"), ("LP000001R0002", "return")):
-            answered = await shop.run(
-                AnswerPayout(shop.tenant, OPERATOR, payout.id, action, reference)
-            )
+            answered = await shop.run(AnswerPayout(OPERATOR, payout.id, action, reference))
             assert answered.status == "sent"
         assert (await shop.balance()) == (20_000, 0, 10_000)
-        ended = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, "settle"))
+        ended = await shop.run(AnswerPayout(OPERATOR, payout.id, "settle"))
         assert (ended.status, ended.returned_amount) == ("returned", 20_000)
         again = await shop.payout()
         assert await shop.sums(again) == [("payout_returned", 20_000)]
@@ -152,14 +154,14 @@ async def test_a_bank_may_return_what_it_has_confirmed(dsn: str) -> None:
         run = await shop.open_run()
         payout = await shop.payout(run_id=run.id)
         await shop.send(run.id)
-        settled = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, "settle"))
+        settled = await shop.run(AnswerPayout(OPERATOR, payout.id, "settle"))
         assert settled.status == "settled"
         assert (await shop.balance()) == (0, 0, 0)
-        returned = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, "return"))
+        returned = await shop.run(AnswerPayout(OPERATOR, payout.id, "return"))
         assert returned.status == "returned"
         assert (await shop.balance()) == (50_000, 0, 0)
         for action in ("settle", "return"):
-            twice = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, action))
+            twice = await shop.run(AnswerPayout(OPERATOR, payout.id, action))
             assert isinstance(twice, Refusal)
         events = await shop.connection.fetch(
             "SELECT type FROM events WHERE object_id = $1", payout.id
@@ -177,16 +179,16 @@ async def test_a_cancelled_payout_returns_amount_and_fee(dsn: str) -> None:
         await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50)
         await shop.pay(1_000)
         first = await shop.payout()
-        cancelled = await shop.run(CancelPayout(shop.tenant, OPERATOR, first.id))
+        cancelled = await shop.run(CancelPayout(OPERATOR, first.id))
         assert cancelled.status == "cancelled"
-        assert await shop.run(CancelPayout(shop.tenant, OPERATOR, first.id)) == cancelled
+        assert await shop.run(CancelPayout(OPERATOR, first.id)) == cancelled
         assert (await shop.balance()) == (1_000, 0, 0)
         second = await shop.payout()
         assert await shop.sums(second) == [
             *(("payout_fee", -50), ("payout_fee", 50), ("payout_returned", 950)),
         ]
         run = await shop.open_run()
-        assert await shop.run(CancelRun(OPERATOR, run.id, {})) is not None
+        assert await shop.run(CancelRun(OPERATOR, run.id)) is not None
         await shop.add_up()
         assert await shop.differences() == []
 
@@ -195,16 +197,16 @@ async def test_a_second_person_approves_above_the_threshold(dsn: str) -> None:
     async with a_shop(dsn, fee_bps=0) as shop:
         await bank_account(shop)
         await shop.pay(1_000)
-        run, by_id = await shop.open_run(), {shop.tenant.id: shop.tenant}
-        empty = await shop.run(ApproveRun(OPERATOR, run.id, by_id, 0))
+        run = await shop.open_run()
+        empty = await shop.run(await shop.approval(run.id, OPERATOR, 0))
         assert isinstance(empty, Refusal)
         await shop.payout(run_id=run.id)
-        early = await shop.run(SendRun(SECOND, run.id, by_id, now().date(), 100))
+        early = await shop.run(SendRun(SECOND, run.id, now().date(), 100))
         assert isinstance(early, Refusal)
-        own = await shop.run(ApproveRun(OPERATOR, run.id, by_id, 999))
+        own = await shop.run(await shop.approval(run.id, OPERATOR, 999))
         assert isinstance(own, Refusal)
         assert "another person" in own.message
-        approved = await shop.run(ApproveRun(OPERATOR, run.id, by_id, 1_000))
+        approved = await shop.run(await shop.approval(run.id, OPERATOR, 1_000))
         assert approved.run.status == "approved"
 
 
@@ -213,7 +215,7 @@ async def test_a_second_person_approves_above_the_threshold(dsn: str) -> None:
     [
         ({"minimum": 1_001}, "The amount is below the minimum of MVR 10.01."),
         ({"fee": 1_000}, "The amount does not cover the fee of the payout."),
-        ({"paused_reason": "Chargebacks"}, "Payouts are paused: Chargebacks"),
+        ({"paused_reason": "Chargebacks"}, "Payouts are paused: Chargebacks."),
     ],
 )
 async def test_terms_can_prevent_a_payout(dsn: str, terms: dict[str, object], message: str) -> None:
@@ -229,13 +231,17 @@ async def test_terms_can_prevent_a_payout(dsn: str, terms: dict[str, object], me
         assert seen.refusal.message == message
 
 
-async def test_two_payouts_in_one_batch_pay_once(dsn: str) -> None:
-    async with a_shop(dsn, fee_bps=0) as shop:
+@pytest.mark.parametrize("mode", MODES)
+async def test_two_payouts_in_one_batch_pay_once(dsn: str, mode: Mode) -> None:
+    async with a_shop(dsn, mode, fee_bps=0) as shop:
         await bank_account(shop)
         await shop.pay(1_000)
-        request = RequestPayout(shop.tenant, OPERATOR)
+        request: Any = RequestPayout(shop.tenant.id, OPERATOR)
+        if mode == "sandbox":
+            request = SandboxPayout(shop.tenant, OPERATOR)
         first, second = await shop.together(request, request)
-        assert (first.amount, second.code) == (1_000, "service_unavailable")
+        assert (first.amount, second.code) == (1_000, "payout_not_possible")
+        assert second.message == "Another payout of this merchant came first."
 
 
 async def test_a_new_bank_account_takes_effect_after_48_hours(dsn: str) -> None:
@@ -251,7 +257,7 @@ async def test_a_new_bank_account_takes_effect_after_48_hours(dsn: str) -> None:
         run = await shop.open_run()
         await shop.payout(run_id=run.id)
         await shop.send(run.id)
-        file = await reads.bank_file(shop.connection, run.id)
+        file = await bank_files.handed_out(shop.connection, run.id)
         assert file is not None
         assert b",1111,Seagull Cafe,10.00" in file.content
 
@@ -280,14 +286,26 @@ async def test_a_run_is_open_until_it_is_approved_or_cancelled(dsn: str) -> None
     async with a_shop(dsn) as shop:
         run = await shop.open_run()
         again = OpenRun(SECOND, "live", run.day)
-        refused = await shop.run(again)
+        assert await shop.run(again) == run  # it goes on
+        before = OpenRun(OPERATOR, "live", run.day - timedelta(days=1))
+        refused = await shop.run(before)
         assert (refused.code, refused.message) == (
             "payout_conflict",
-            "Run 1 is open: approve it or cancel it first.",
+            f"Run 1 for {run.day} is open: approve it or cancel it first.",
         )
-        await shop.run(CancelRun(OPERATOR, run.id, {}))
-        opened, other = await shop.together(again, again)
+        await shop.run(CancelRun(OPERATOR, run.id))
+        opened, same, other = await shop.together(again, again, before)
         assert (opened.number, other.code) == (2, "payout_conflict")
+        assert same == opened
+
+
+async def test_a_day_is_paid_out_after_it_has_ended(dsn: str) -> None:
+    today = local_day(now())
+    async with a_shop(dsn) as shop:
+        refused = await shop.run(OpenRun(OPERATOR, "live", today))
+        assert refused.message == f"{today} has not ended yet."
+        opened = await shop.run(OpenRun(OPERATOR, "live", today - timedelta(days=1)))
+        assert (opened.number, opened.day) == (1, today - timedelta(days=1))
 
 
 async def test_nothing_is_sent_while_payouts_are_paused(dsn: str) -> None:
@@ -298,17 +316,16 @@ async def test_nothing_is_sent_while_payouts_are_paused(dsn: str) -> None:
         await payout_terms.change(
             shop.connection, shop.tenant.id, OPERATOR, paused_reason="Chargebacks"
         )
-        join = JoinRun(shop.tenant, OPERATOR, asked.id, run.id)
+        join = JoinRun(OPERATOR, asked.id, run.id)
         assert (await shop.run(join)).message == "Payouts are paused: Chargebacks."
         await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, paused_reason=None)
         assert (await shop.run(join)).run_id == run.id
         # Paused after the run was approved.
-        by_id = {shop.tenant.id: shop.tenant}
-        await shop.run(ApproveRun(SECOND, run.id, by_id, 0))
+        await shop.run(await shop.approval(run.id))
         await payout_terms.change(
             shop.connection, shop.tenant.id, OPERATOR, paused_reason="Chargebacks"
         )
-        send = SendRun(SECOND, run.id, by_id, run.day, 1_000_000)
+        send = SendRun(SECOND, run.id, run.day, 1_000_000)
         refused = await shop.run(send)
         shown = ids.show_id(ids.PAYOUT, asked.id)
         assert refused.code == "payout_conflict"
@@ -316,7 +333,7 @@ async def test_nothing_is_sent_while_payouts_are_paused(dsn: str) -> None:
             f"Payouts are paused: Chargebacks. Cancel {shown} before you send the run."
         )
         assert (await shop.found(asked)).status == "approved"
-        await shop.run(CancelPayout(shop.tenant, OPERATOR, asked.id))
+        await shop.run(CancelPayout(OPERATOR, asked.id))
         assert (await shop.balance()).available == 1_000
         assert await shop.differences() == []
 
@@ -327,6 +344,73 @@ async def test_the_fee_of_a_cancelled_payout_is_not_earned(dsn: str) -> None:
         await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=25)
         await shop.pay(10_000)
         made = await shop.payout()
-        assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 125
-        await shop.run(CancelPayout(shop.tenant, OPERATOR, made.id))
         assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 100
+        refused = await shop.run(SweepFees(OPERATOR, "live", 125))
+        assert refused.message == "The fees are MVR 1.00."
+        await shop.run(SweepFees(OPERATOR, "live", 100))
+        await shop.run(CancelPayout(OPERATOR, made.id))
+        assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 0
+        assert await shop.differences() == []
+
+
+async def test_the_fee_of_a_payout_is_earned_when_it_is_sent(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=25)
+        await shop.pay(10_000)
+        run = await shop.open_run()
+        await shop.payout(run_id=run.id)
+        assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 0
+        await shop.send(run.id)
+        assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 25
+        assert (await shop.run(SweepFees(OPERATOR, "live", 25))).amount == 25
+
+
+async def test_a_deactivated_merchant_is_held_like_a_paused_one(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await shop.pay(1_000)
+        asked, run = await shop.payout(), await shop.open_run()
+        join = JoinRun(OPERATOR, asked.id, run.id)
+        why = "The merchant is deactivated."
+
+        async def set_active(active: bool) -> None:
+            await merchants.update(
+                shop.connection,
+                OPERATOR,
+                shop.tenant.merchant_id,
+                active=active,
+                inactive_reason=None if active else "Fraud",
+            )
+
+        await set_active(False)
+        assert await reads.held(shop.connection, [asked]) == {asked.id: why}
+        assert (await shop.run(join)).message == why
+        await set_active(True)
+        assert await reads.held(shop.connection, [asked]) == {}
+        assert (await shop.run(join)).run_id == run.id
+        # Deactivated after the run was approved.
+        await shop.run(await shop.approval(run.id))
+        await set_active(False)
+        refused = await shop.run(SendRun(SECOND, run.id, run.day, 1_000_000))
+        assert refused.message.startswith(f"{why} Cancel po_")
+        await shop.run(CancelPayout(OPERATOR, asked.id))
+        refused = await shop.request()
+        assert (refused.code, refused.message) == ("payout_not_possible", why)
+        (seen,) = await reads.preview(shop.connection, "live", now(), now())
+        assert seen.refusal is not None
+        assert seen.refusal.message == why
+
+
+async def test_only_days_with_sales_are_in_the_volume(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        yesterday = BatchRunner(dsn, "http://laari.test", clock=lambda: now() - timedelta(days=1))
+        move = MoveFunds(shop.tenant.id, OPERATOR, "merchant_adjustment", 500, "Because")
+        await yesterday.run([move], 1.0)
+        await yesterday.close()
+        await shop.pay(1_000)
+        await shop.add_up()
+        today = local_day(now())
+        first = today - timedelta(days=1)
+        found = await volume.by_day(shop.connection, "live", first, today)
+        assert [(each.day, each.figures.gross) for each in found] == [(today, 1_000)]

@@ -69,7 +69,7 @@ async def test_everything_works_through_pgbouncer(bounced: str) -> None:
     spine.start()
     try:
         assert await pool.is_writable()
-        issue = IssueToken(bytes(32), "cl_" + "a" * 20, "payments:read", 0)
+        issue = IssueToken(bytes(32), bytes(32), "cl_" + "a" * 20, "payments:read", 0)
         assert isinstance(await spine.submit(issue), AccessToken)
         count = "SELECT count(*) FROM access_tokens"
         assert await pool.read(asyncpg.Connection.fetchval, count) == 1

@@ -16,20 +16,21 @@ from laari.rules.command import Command
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import EarnedFees, Payment, Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.tables import Additions, Lookup, Table, UnlockedRowError
+from laari.rules.tables import Additions, Lookup, Removals, Table, UnlockedRowError
 from laari.rules.world import REGISTRY, Needs, World
 from laari.store.batch.load import load
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
 from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
-from laari.store.tables import KeyedStatements, Statements
+from laari.store.tables import KeyedStatements, Statements, delete_by
 from tests.actors import OPERATOR
 
 NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
 TABLES = [each for each in REGISTRY if isinstance(each, Table)]
 LOOKUPS = [each for each in REGISTRY if isinstance(each, Lookup)]
+REMOVALS = [each for each in REGISTRY if isinstance(each, Removals)]
 JOURNALS = [each for each in REGISTRY if isinstance(each, Additions)]
 SAMPLES: dict[str, Any] = {
     "bigint": 7,
@@ -42,8 +43,11 @@ SAMPLES: dict[str, Any] = {
     "timestamptz": NOW,
 }
 LOOKUP_KEYS: dict[str, Any] = {
+    "open_contact_changes": (UUID(int=7), "mobile"),
+    "contact_holders": ("live", "mobile", "7771234"),
     "recipients": ("email", "a@laari.test"),
     "topups": ("live", "slip"),
+    "waiting_references": "slip",
     "authorization_ids": (1, "reference"),
     "balances": 1,
     "refund_counts": UUID(int=7),
@@ -51,20 +55,34 @@ LOOKUP_KEYS: dict[str, Any] = {
     "held": 1,
     "dues": (1, NOW),
     "bank_accounts": 1,
+    "account_owners": 1,
+    "approved_runs": "live",
+    "importers": date(2026, 2, 27),
+    "imported_sums": UUID(int=7),
     "last_withdrawals": 1,
     "answers": "LP000001R0001",
     "bank_movements": ("sent_back", "FT1"),
     "run_numbers": "live",
     "earned_fees": "live",
     "fund_movement_counts": 1,
+    "tenants": 1,
+    "order_payouts": "LP000001R0001",
+    "run_payouts": UUID(int=7),
+    "payout_orders": UUID(int=7),
+    "signoffs": date(2026, 2, 27),
 }
 # The other look-ups find nothing. A merchant without any movement has a balance too.
 FOUND: dict[str, Any] = {
     "balances": {1: 0},
     "bank_accounts": {1: ()},
+    "approved_runs": {"live": (), "sandbox": ()},
+    "importers": {date(2026, 2, 27): frozenset()},
+    "imported_sums": {UUID(int=7): 0},
     "last_withdrawals": {1: 0},
     "earned_fees": {"live": EarnedFees(0, 0)},
     "fund_movement_counts": {1: 0},
+    "run_payouts": {UUID(int=7): ()},
+    "payout_orders": {UUID(int=7): ()},
 }
 
 
@@ -92,7 +110,7 @@ class Spy:
 def test_everything_on_the_world_is_registered_once() -> None:
     names = [each.name for each in REGISTRY]
     assert len(set(names)) == len(names)
-    assert len(TABLES) + len(LOOKUPS) + len(JOURNALS) == len(REGISTRY)
+    assert len(TABLES) + len(LOOKUPS) + len(JOURNALS) + len(REMOVALS) == len(REGISTRY)
     assert {each.name for each in LOOKUPS} == LOOKUP_KEYS.keys()
 
 
@@ -107,6 +125,20 @@ def test_references_come_after_everything_that_is_locked() -> None:
         assert names.index(name) < names.index("wallets")
     assert names.index("wallets") < names.index("references")
     assert names.index("wallets") < names.index("authorization_ids")
+
+
+def test_rows_that_name_others_come_before_them() -> None:
+    """A batch follows them once, in the order of the registry."""
+    names = [each.name for each in REGISTRY]
+    for first, then in (
+        *(("movements", "order_payouts"), ("movements", "topups"), ("movements", "bank_lines")),
+        *(("order_payouts", "payouts"), ("runs", "run_payouts"), ("run_payouts", "payouts")),
+        *(("payouts", "payout_orders"), ("payout_orders", "orders"), ("payouts", "tenants")),
+        *(("orders", "answers"), ("tenants", "merchants"), ("payouts", "wallets")),
+        # The approval of an application locks the merchant, and then the person's day.
+        *(("merchants", "person_days"), ("person_days", "funds")),
+    ):
+        assert names.index(first) < names.index(then), (first, then)
 
 
 async def test_a_batch_loads_and_locks_in_the_order_of_the_registry() -> None:
@@ -131,9 +163,13 @@ def test_a_batch_writes_in_the_order_of_the_registry() -> None:
         else:
             each.of(world).add(key_of(each), sample(each))
     statement, *values = writing(world)
+    kept = [each for each in stored if each.kept]
     written = re.findall(r"INSERT INTO (\w+)", statement)
-    assert written[: len(stored)] == [each.table for each in stored]
-    assert len(values) == len(stored)
+    changes = [table for table in written if table == "record_changes"]
+    others = [table for table in written if table != "record_changes"]
+    assert others[: len(stored)] == [each.table for each in stored]
+    assert len(changes) == len(kept) > 0
+    assert len(values) == len(stored) + len(kept)
     assert stored[-1] is World.events  # with what is to be delivered of them
 
 
@@ -160,6 +196,12 @@ async def test_every_journal_has_its_statement_and_the_schemas_columns(
     async with connection_to(dsn) as connection:
         await _has_columns(connection, journal)
         await connection.prepare(Statements(journal).insert(1))
+
+
+@pytest.mark.parametrize("removals", REMOVALS, ids=lambda removals: removals.name)
+async def test_every_removal_has_its_statement(dsn: str, removals: Removals[Any]) -> None:
+    async with connection_to(dsn) as connection:
+        await connection.prepare(delete_by(removals)(1))
 
 
 async def _has_columns(

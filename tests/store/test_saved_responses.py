@@ -38,7 +38,10 @@ async def save(
     await connection.execute(
         "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, code, body,"
         " completed_at) VALUES ($1, 'payments', $2, $3, 201, '', '', $4)",
-        *(tenant, key, bytes(32), completed_at),
+        tenant,
+        key,
+        bytes(32),
+        completed_at,
     )
 
 
@@ -61,7 +64,8 @@ async def test_a_sandbox_counts_by_its_own_clock(
 ) -> None:
     await connection.execute(
         "UPDATE tenants SET clock_offset_seconds = $1 WHERE id = $2",
-        *(int(offset.total_seconds()), SANDBOX),
+        int(offset.total_seconds()),
+        SANDBOX,
     )
     own_now = NOW + offset
     await save(connection, SANDBOX, "old", own_now - timedelta(hours=24, seconds=1))
@@ -91,7 +95,9 @@ async def test_nothing_is_read_that_is_not_removed(connection: asyncpg.Connectio
         "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, code, body,"
         " completed_at) SELECT $1, 'payments', n::text, $2, 201, '', '', $3 "
         "FROM generate_series(1, 20000) n",
-        *(SANDBOX, bytes(32), NOW - timedelta(days=2)),
+        SANDBOX,
+        bytes(32),
+        NOW - timedelta(days=2),
     )
     await save(connection, LIVE, "old", NOW - timedelta(days=2))
     await connection.execute("ANALYZE saved_responses")

@@ -12,7 +12,8 @@ from laari.store.people import customers, logins, memberships, sessions
 from laari.store.people.logins import CustomerId, PersonId
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions
-from tests.actors import OPERATOR, change
+from laari.store.secrets import derive
+from tests.actors import MASTER, OPERATOR, change
 from tests.logins import opened, whose
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -36,7 +37,7 @@ async def test_a_session_ends_when_idle_and_at_the_end_of_its_life(connection) -
     token = await opened(connection, customer.id, NOW)
 
     async def found(after: timedelta) -> sessions.CustomerSession | None:
-        return await sessions.of_customer(connection, token, NOW + after)
+        return await sessions.of_customer(connection, MASTER, token, NOW + after)
 
     session = await found(timedelta(minutes=29))
     assert session is not None
@@ -46,8 +47,8 @@ async def test_a_session_ends_when_idle_and_at_the_end_of_its_life(connection) -
         await sessions.note_seen(connection, session, NOW + timedelta(minutes=minutes))
     assert await found(timedelta(hours=11, minutes=59)) is not None
     assert await found(timedelta(hours=12, minutes=1)) is None
-    assert await sessions.of_person(connection, token, NOW) is None
-    assert await sessions.of_customer(connection, token + "x", NOW) is None
+    assert await sessions.of_person(connection, MASTER, token, NOW) is None
+    assert await sessions.of_customer(connection, MASTER, token + "x", NOW) is None
 
 
 async def test_only_the_digest_is_stored(connection) -> None:
@@ -62,12 +63,14 @@ async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> Non
     tokens = [await opened(connection, customer.id, NOW) for _ in range(3)]
     other = await opened(connection, neighbour.id, NOW)
     assert await logins.set_password(connection, OPERATOR, CustomerId(customer.id), "new hash") == 3
-    left = [await sessions.of_customer(connection, token, NOW) for token in (*tokens, other)]
+    left = [
+        await sessions.of_customer(connection, MASTER, token, NOW) for token in (*tokens, other)
+    ]
     assert [session is not None for session in left] == [False, False, False, True]
     await opened(connection, customer.id, NOW)
     assert await logins.end_all(connection, CustomerId(customer.id)) == 1
     assert await logins.end_all(connection, CustomerId(customer.id)) == 0
-    assert await sessions.of_customer(connection, other, NOW) is not None
+    assert await sessions.of_customer(connection, MASTER, other, NOW) is not None
 
 
 async def test_a_session_of_one_page_is_good_there_alone(connection) -> None:
@@ -76,7 +79,7 @@ async def test_a_session_of_one_page_is_good_there_alone(connection) -> None:
     everywhere = await opened(connection, customer.id, NOW)
 
     async def is_good(token: str, page: str | None) -> bool:
-        return await sessions.of_customer(connection, token, NOW, page) is not None
+        return await sessions.of_customer(connection, MASTER, token, NOW, page) is not None
 
     pages = (None, "/pay/abc", "/pay/abd", "/approve/abc")
     assert [await is_good(token, page) for page in pages] == [False, True, False, False]
@@ -88,14 +91,14 @@ async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) ->
     old = await logins.password_hash_of(connection, CustomerId(customer.id))
     assert old is not None
     token = await opened(connection, customer.id, NOW)
-    session = await sessions.of_customer(connection, token, NOW)
+    session = await sessions.of_customer(connection, MASTER, token, NOW)
     assert session is not None
     later = NOW + timedelta(minutes=20)
     assert await sessions.note_authenticated(connection, session, later, old)
     await change(connection, "UPDATE customers SET password_hash = 'new'")
-    assert await sessions.open_for(connection, CustomerId(customer.id), NOW, old) is None
+    assert await sessions.open_for(connection, MASTER, CustomerId(customer.id), NOW, old) is None
     assert not await sessions.note_authenticated(connection, session, NOW, old)
-    found = await sessions.of_customer(connection, token, NOW)
+    found = await sessions.of_customer(connection, MASTER, token, NOW)
     assert found is not None
     assert found.authenticated_at == later
     who = CustomerId(customer.id)
@@ -118,7 +121,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
         changing = other.transaction()  # the change first: the log-in waits for it and finds it
         await changing.start()
         assert await logins.set_password(other, OPERATOR, who, "new") == 0
-        opening = asyncio.create_task(sessions.open_for(connection, who, NOW, old))
+        opening = asyncio.create_task(sessions.open_for(connection, MASTER, who, NOW, old))
         await asyncio.sleep(0.2)
         assert not opening.done()
         await changing.commit()
@@ -126,7 +129,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
 
         logging_in = other.transaction()  # the log-in first: the change waits for it and ends it
         await logging_in.start()
-        assert await sessions.open_for(other, who, NOW, "new") is not None
+        assert await sessions.open_for(other, MASTER, who, NOW, "new") is not None
         change = asyncio.create_task(
             logins.set_password(connection, OPERATOR, who, "newer", verified="new")
         )
@@ -139,15 +142,29 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
         await other.close()
 
 
-async def test_an_operators_password_has_to_be_changed_where_people_are_real(connection) -> None:
+async def test_all_people_and_live_customers_have_to_change_an_operators_password(
+    connection,
+) -> None:
+    """A merchant in sandbox mode has a live side, or may get one while the password is the same."""
+
     async def must_change(who: UUID | str) -> bool:
         token = await opened(connection, who, NOW)
         find = sessions.of_person if isinstance(who, str) else sessions.of_customer
-        session = await find(connection, token, NOW)
+        session = await find(connection, MASTER, token, NOW)
         assert session is not None
         return session.must_change
 
-    made: dict[str, UUID | str] = {}
+    made: dict[str, UUID | str] = {"user sandbox only": "only@shop.mv"}
+    await merchants.create(
+        connection,
+        OPERATOR,
+        bytes(32),
+        name="Shop",
+        mode="sandbox",
+        email="only@shop.mv",
+        must_change=True,
+        sandbox_only=True,
+    )
     for mode in ("live", "sandbox"):
         customer = await customers.create(
             connection, OPERATOR, name="Ali", mode=mode, tier="basic", must_change=True
@@ -159,7 +176,7 @@ async def test_an_operators_password_has_to_be_changed_where_people_are_real(con
         )
         made[f"user {mode}"] = email
     flags = {name: await must_change(who) for name, who in made.items()}
-    assert flags == {name: "live" in name for name in made}
+    assert flags == {name: name != "customer sandbox" for name in made}
     for who in made.values():
         assert (
             await logins.set_password(connection, OPERATOR, await whose(connection, who), "own")
@@ -186,12 +203,12 @@ async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
         password="secret",
     )
     token = await opened(connection, "a@shop.mv", NOW)
-    session = await sessions.of_person(connection, token, NOW)
+    session = await sessions.of_person(connection, MASTER, token, NOW)
     assert session is not None
     [place] = await memberships.of_person(connection, session.whose)
     assert (place.merchant_id, place.merchant_name) == (made.merchant.id, "Shop")
     assert (place.role, place.till) == ("owner", None)
-    assert await sessions.of_customer(connection, token, NOW) is None
+    assert await sessions.of_customer(connection, MASTER, token, NOW) is None
     assert session.email == "a@shop.mv"
 
 
@@ -238,14 +255,16 @@ async def test_lists_of_sessions_are_bounded(connection) -> None:
     made = await merchants.create(
         connection, OPERATOR, bytes(32), name="Shop", mode="live", email="many@shop.mv"
     )
-    this = sessions.digest(await opened(connection, "many@shop.mv", NOW))
+    this = derive(MASTER, "session", await opened(connection, "many@shop.mv", NOW))
     many = await whose(connection, "many@shop.mv")
     assert isinstance(many, PersonId)
     await connection.execute(
-        "INSERT INTO sessions (digest, person_id, created_at, authenticated_at, seen_at, "
-        "merchant_id) SELECT sha256(g::text::bytea), $1, $2, $2, $2::timestamptz, $3 "
+        "INSERT INTO sessions (digest, binding, person_id, created_at, authenticated_at, seen_at, "
+        "merchant_id) SELECT sha256(g::text::bytea), sha256(''), $1, $2, $2, $2::timestamptz, $3 "
         "FROM generate_series(1, 1000) AS g",
-        *(many.id, NOW + timedelta(minutes=1), made.merchant.id),
+        many.id,
+        NOW + timedelta(minutes=1),
+        made.merchant.id,
     )
     own = await sessions.list_of(connection, many, NOW, this)
     assert len(own) == sessions.MOST_LISTED

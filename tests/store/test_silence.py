@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from laari.errors import ConnectionLostError, LaariError, UnavailableError
-from laari.rules.operator import MoveMoney
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.records import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
@@ -20,6 +20,7 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import installation
 from laari.store.people import customers
 from laari.store.postgres import migrate
+from laari.store.postgres import pool as pool_module
 from laari.store.postgres.connect import (
     STALE_SECONDS,
     DatabaseUnreachableError,
@@ -35,14 +36,14 @@ pytestmark = pytest.mark.ci
 
 
 @pytest.fixture
-def proxy(dsn: str) -> Iterator[Proxy]:
+def proxy(dsn: str, in_earnest: None) -> Iterator[Proxy]:
     with proxy_to(dsn) as proxy:
         yield proxy
 
 
 @pytest.fixture
 async def pool(proxy: Proxy) -> AsyncIterator[Pool]:
-    pool = await open_pool(proxy.dsn)
+    pool = await open_pool(proxy.dsn, seconds=pool_module.STATEMENT_SECONDS)
     yield pool
     await pool.close()
 
@@ -78,7 +79,7 @@ async def tiers(dsn: str, name: str) -> int:
 
 
 def issue(number: int) -> IssueToken:
-    return IssueToken(number.to_bytes(32, "big"), "cl_" + "a" * 20, "payments:read", 0)
+    return IssueToken(number.to_bytes(32, "big"), bytes(32), "cl_" + "a" * 20, "payments:read", 0)
 
 
 # Connecting.

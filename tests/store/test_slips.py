@@ -4,11 +4,11 @@ import asyncio
 from datetime import date
 from typing import Any
 
-from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target, expected
+from laari.rules.banking.bank_lines import ImportLine, expected
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.movements import RequestMovement
+from laari.rules.banking.open_lines import AssignLine, SendLineBack
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import MoveMoney
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import bank
@@ -23,7 +23,7 @@ async def line(shop: Shop, reference: str, text: str, amount: int) -> Any:
     read = StatementLine(2, DAY, reference, text, amount, None)
     [target] = await bank.targets(shop.connection, [read])
     seen = expected(read, target, None)
-    outcome = await shop.run(ImportLine(OPERATOR, read, target))
+    outcome = await shop.run(ImportLine(OPERATOR, read))
     if isinstance(outcome, Refusal):
         assert seen.conflict == outcome.message  # as the dry run said
     else:
@@ -48,12 +48,10 @@ async def test_a_line_without_a_number_is_the_top_up_that_was_entered_by_hand(ds
         booked = (await line(shop, "FT1", "Money from Aisha", 500)).line
         assert (booked.use, booked.account) == ("topup", shop.payer.account)
         assert (await shop.wallet(), await in_bank(shop)) == (BALANCE + 500, BALANCE + 500)
-        # Entered while the file was being imported: the target does not name the wallet yet.
         await by_hand(shop, "FT2", 500)
         [read, other] = [StatementLine(2, DAY, "FT2", "Money", each, None) for each in (500, 501)]
-        nothing = Target()
-        assert (await shop.run(ImportLine(OPERATOR, other, nothing))).code == "conflict"
-        assert (await shop.run(ImportLine(OPERATOR, read, nothing))).line.use == "topup"
+        assert (await shop.run(ImportLine(OPERATOR, other))).code == "conflict"
+        assert (await shop.run(ImportLine(OPERATOR, read))).line.use == "topup"
         assert await in_bank(shop) == BALANCE + 1_000
         assert await shop.differences() == []
 
@@ -66,7 +64,7 @@ async def test_a_line_and_a_slip_of_the_same_moment_count_once(dsn: str) -> None
             slip, account = f"FT{number}", shop.payer.account
             read = StatementLine(2, DAY, slip, "Money", 500, None)
             commands = (
-                ImportLine(OPERATOR, read, Target()),
+                ImportLine(OPERATOR, read),
                 MoveMoney(OPERATOR, None, account, "topup", 500, "By hand", slip=slip),
             )
             pairs = zip(runners, commands, strict=True)
@@ -99,9 +97,7 @@ async def test_an_imported_line_is_not_entered_by_hand_again(dsn: str) -> None:
         refused = await by_hand(shop, "FT1", 500)
         told = "The bank's statement has a line FT1: assign it instead."
         assert (refused.code, refused.message) == ("conflict", told)
-        ask = RequestMovement(OPERATOR, shop.payer.account, "topup", 500, "By hand", slip="FT1")
-        assert (await shop.run(ask)).message == told
-        await shop.run(HandleLine(OPERATOR, "FT1"))
+        await shop.run(SendLineBack(OPERATOR, "FT1"))
         assert "its use is sent_back" in (await by_hand(shop, "FT1", 500)).message
         assert (await shop.wallet(), await in_bank(shop)) == (BALANCE, BALANCE)
         assert await shop.differences() == []
@@ -113,9 +109,8 @@ async def test_no_line_makes_a_balance_too_large(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         named = f"To {shop.payer.account}"
         read = StatementLine(2, DAY, "FT1", named, MAX_MONEY, None)
-        [target] = await bank.targets(shop.connection, [read])
-        assert (await shop.run(ImportLine(OPERATOR, read, target))).line.use == "receipt"
-        refused = await shop.run(HandleLine(OPERATOR, "FT1", shop.payer.account))
+        assert (await shop.run(ImportLine(OPERATOR, read))).line.use == "receipt"
+        refused = await shop.run(AssignLine(OPERATOR, "FT1", shop.payer.account))
         assert refused.message == "The balance would be too large."
         assert await shop.wallet() == BALANCE
         assert await shop.differences() == []

@@ -30,6 +30,11 @@ from tests.replication import Pair, replicated
 pytestmark = pytest.mark.ci
 
 
+@pytest.fixture(autouse=True)
+def _deadlines(in_earnest: None) -> None:
+    """A standby that is gone is known after seconds."""
+
+
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     with replicated(tmp_path_factory.mktemp("pair")) as pair:
@@ -37,7 +42,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 def issue(number: int) -> IssueToken:
-    return IssueToken(number.to_bytes(32, "big"), "cl_" + "a" * 20, "payments:read", 0)
+    return IssueToken(number.to_bytes(32, "big"), bytes(32), "cl_" + "a" * 20, "payments:read", 0)
 
 
 async def test_of_several_hosts_the_primary_is_taken(pair: Pair) -> None:

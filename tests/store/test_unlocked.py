@@ -28,6 +28,7 @@ class Careless(Command[Payment]):
 
     def needs(self, needs: Needs) -> None:
         needs.read(World.references, (1, self.reference))
+        needs.read(World.payments, self.payment_id)  # or the reference is presumed to be free
 
     def decide(self, world: World) -> Payment:
         payment = world.payments.get(self.payment_id)

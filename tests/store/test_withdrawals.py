@@ -1,37 +1,38 @@
 """Withdrawals of customers, in the same runs, files and answers as payouts of merchants."""
 
 import asyncio
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target
+from laari.rules.banking.bank_accounts import AddBankAccount
+from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.open_lines import ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
-    ApproveRun,
     CancelPayout,
     CancelRun,
     JoinRun,
     SendRun,
 )
+from laari.rules.banking.wallet_controls import FreezeWallet, UnfreezeWallet
 from laari.rules.banking.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.rules.calendar import local_day
-from laari.rules.operator import FreezeWallet, UnfreezeWallet
-from laari.rules.records import BankAccount, BankLine, Payout
-from laari.rules.refusals import Refusal
+from laari.rules.records import BankAccount, BankDetails, BankLine, Payout
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import bank_accounts
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
-from laari.store.reads.money import bank, payouts
+from laari.store.reads.money import bank_files
+from laari.store.reads.money.float_days import float_of
 from tests.actors import OPERATOR, PERSON
+from tests.bank_accounts import enter
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 
 BALANCE = 1_000_000_000
-DAY = date(2026, 11, 18)
+DAY = local_day(datetime.now(UTC))
 
 
 async def history(shop: Shop) -> list[tuple[str, str, int]]:
@@ -45,8 +46,7 @@ async def history(shop: Shop) -> list[tuple[str, str, int]]:
 
 async def statement_line(shop: Shop, reference: str, text: str, amount: int) -> Any:
     line = StatementLine(2, DAY, reference, text, amount, None)
-    [target] = await bank.targets(shop.connection, [line])
-    return await shop.run(ImportLine(OPERATOR, line, target))
+    return await shop.run(ImportLine(OPERATOR, line))
 
 
 async def test_a_run_sends_withdrawals_and_payouts_in_one_file(dsn: str) -> None:
@@ -62,10 +62,10 @@ async def test_a_run_sends_withdrawals_and_payouts_in_one_file(dsn: str) -> None
         assert await shop.connection.fetchval(spent, shop.payer.account) == 10_000
         run = await shop.open_run()
         for each in (one, two):
-            assert (await shop.run(JoinRun(None, OPERATOR, each.id, run.id))).run_id == run.id
+            assert (await shop.run(JoinRun(OPERATOR, each.id, run.id))).run_id == run.id
         paid = await shop.payout(datetime.now(UTC), run_id=run.id)
         await shop.send(run.id, most=500)
-        made = await payouts.bank_file(shop.connection, run.id)
+        made = await bank_files.handed_out(shop.connection, run.id)
         assert made is not None
         assert made.total == 700 + 900 + paid.amount
         assert made.content.count(b"99887766") == 4
@@ -75,7 +75,7 @@ async def test_a_run_sends_withdrawals_and_payouts_in_one_file(dsn: str) -> None
         steps: list[tuple[Any, int]] = [("settle", 1), ("settle", 2), ("return", 2)]
         for action, reference in steps:
             name = f"LP000001R{reference:04}"
-            answered = await shop.run(AnswerPayout(None, OPERATOR, one.id, action, name))
+            answered = await shop.run(AnswerPayout(OPERATOR, one.id, action, name))
             assert isinstance(answered, Payout), answered
         assert (answered.status, answered.returned_amount) == ("returned", 200)
         [line] = [await statement_line(shop, "FT1", "Returned LP000001R0003", 500)]
@@ -97,20 +97,16 @@ async def test_a_cancelled_withdrawal_is_available_again(dsn: str) -> None:
         await bank_account(shop, of_wallet=True)
         alone, joined = await shop.withdraw(700), await shop.withdraw(900)
         for _ in range(2):  # the second time changes nothing
-            done = await shop.run(CancelPayout(None, OPERATOR, alone.id))
+            done = await shop.run(CancelPayout(OPERATOR, alone.id))
             assert done.status == "cancelled"
         run = await shop.open_run()
-        await shop.run(JoinRun(None, OPERATOR, joined.id, run.id))
+        await shop.run(JoinRun(OPERATOR, joined.id, run.id))
         # The customer is too late.
         late = await shop.run(CancelWithdrawal(PERSON, shop.payer.account, joined.id))
         assert late.code == "payout_conflict"
-        await shop.run(CancelRun(OPERATOR, run.id, {}))
+        await shop.run(CancelRun(OPERATOR, run.id))
         assert await shop.wallet() == BALANCE
         assert [amount for _, _, amount in await history(shop)] == [-700, -900, 700, 900]
-        # A withdrawal is nobody's payout.
-        third = await shop.withdraw(5)
-        refused = await shop.run(CancelPayout(shop.tenant, OPERATOR, third.id))
-        assert isinstance(refused, Refusal)
         assert await shop.differences() == []
 
 
@@ -127,7 +123,8 @@ async def test_only_money_of_a_live_wallet_with_a_bank_account_is_withdrawn(dsn:
         assert (again.code, await shop.wallet()) == ("conflict", 0)
         assert (await shop.withdraw(1)).code == "insufficient_balance"
     async with a_shop(dsn, "sandbox") as shop:
-        await bank_account(shop, of_wallet=True)
+        account = AddBankAccount(PERSON, shop.payer.account, BankDetails("Aisha", "BML", "1111"))
+        assert "Only customers with real money" in (await shop.run(account)).message
         assert (await shop.withdraw(1)).code == "not_found"
 
 
@@ -139,18 +136,18 @@ async def test_nothing_leaves_a_frozen_wallet(dsn: str) -> None:
         await shop.run(FreezeWallet(OPERATOR, account, "Stolen phone"))
         assert (await shop.withdraw(1)).code == "wallet_limit_exceeded"
         run = await shop.open_run()
-        join = JoinRun(None, OPERATOR, waiting.id, run.id)
+        join = JoinRun(OPERATOR, waiting.id, run.id)
         assert "frozen" in (await shop.run(join)).message
         # Money still comes back to it.
-        assert (await shop.run(CancelPayout(None, OPERATOR, waiting.id))).status == "cancelled"
+        assert (await shop.run(CancelPayout(OPERATOR, waiting.id))).status == "cancelled"
         assert await shop.wallet() == BALANCE
         await shop.run(UnfreezeWallet(OPERATOR, account))
         other = await shop.withdraw(700)
-        assert (await shop.run(JoinRun(None, OPERATOR, other.id, run.id))).run_id == run.id
+        assert (await shop.run(JoinRun(OPERATOR, other.id, run.id))).run_id == run.id
         # Frozen after the run was approved.
-        await shop.run(ApproveRun(SECOND, run.id, {}, 0))
+        await shop.run(await shop.approval(run.id))
         await shop.run(FreezeWallet(OPERATOR, account, "Stolen phone"))
-        refused = await shop.run(SendRun(SECOND, run.id, {}, DAY, 1_000))
+        refused = await shop.run(SendRun(SECOND, run.id, DAY, 1_000))
         assert refused.message.startswith("The wallet is frozen. Cancel po_")
         assert (await shop.found(other)).status == "approved"
 
@@ -159,7 +156,7 @@ async def test_the_bank_answers_a_withdrawal_by_its_statement(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         await bank_account(shop, of_wallet=True)
         made, run = await shop.withdraw(700), await shop.open_run()
-        await shop.run(JoinRun(None, OPERATOR, made.id, run.id))
+        await shop.run(JoinRun(OPERATOR, made.id, run.id))
         await shop.send(run.id)
         assert (await statement_line(shop, "FT1", "LP000001R0001", -700)).line.use == "settled"
         assert (await shop.found(made)).status == "settled"
@@ -167,7 +164,7 @@ async def test_the_bank_answers_a_withdrawal_by_its_statement(dsn: str) -> None:
         assert late.line.use == "returned"
         assert (await shop.found(made)).status == "returned"
         assert await shop.wallet() == BALANCE
-        today = await bank.float_of(shop.connection, local_day(made.created_at))
+        today = await float_of(shop.connection, local_day(made.created_at))
         assert (today.came_in["withdrawal"], today.went_out) == (700, {"payout_settled": 700})
         assert await shop.differences() == []
 
@@ -176,14 +173,14 @@ async def test_without_a_bank_account_in_effect_nothing_is_sent(dsn: str) -> Non
     async with a_shop(dsn) as shop:
         await bank_account(shop, of_wallet=True)
         made, run = await shop.withdraw(700), await shop.open_run()
-        await shop.run(JoinRun(None, OPERATOR, made.id, run.id))
+        await shop.run(JoinRun(OPERATOR, made.id, run.id))
         await bank_account(shop, "55555", of_wallet=True)  # used after 48 hours
         await shop.send(run.id)
-        file = await payouts.bank_file(shop.connection, run.id)
+        file = await bank_files.handed_out(shop.connection, run.id)
         assert file is not None
         assert b"7730000012345" in file.content
         assert b"55555" not in file.content
-        again = await shop.run(SendRun(OPERATOR, run.id, {}, DAY, 1))
+        again = await shop.run(SendRun(OPERATOR, run.id, DAY, 1))
         assert again.run.status == "sent"
 
 
@@ -197,17 +194,14 @@ async def test_a_customer_gets_a_notice_about_a_new_bank_account(dsn: str) -> No
                 account,
             )
 
-        async def add(number: str, *channels: str) -> BankAccount:
-            given = (shop.connection, account, "Aisha", "BML", number, OPERATOR, channels)
-            added = await bank_accounts.add(*given)
-            assert isinstance(added, BankAccount)
-            return added
-
-        one, two = await asyncio.gather(add("11112222", "sms"), _again(dsn, account))
+        sms = frozenset({"sms"})
+        one, two = await asyncio.gather(
+            enter(shop.connection, account, "11112222", channels=sms), _again(dsn, account)
+        )
         first, second = sorted((one, two), key=lambda each: each.effective_at)
         # Of two at once, one is the first, and the other one waits.
         assert second.effective_at - first.effective_at > timedelta(hours=47)
-        await add("55556666")  # without a transport, nothing is written
+        await enter(shop.connection, account, "55556666")  # without a transport, nothing is written
         rows = await shop.connection.fetch("SELECT kind, recipient, language FROM messages")
         expected = ("own_bank_account_changed", "+9607712345", "dv")
         assert [tuple(row) for row in rows] == [expected, expected]
@@ -215,11 +209,7 @@ async def test_a_customer_gets_a_notice_about_a_new_bank_account(dsn: str) -> No
 
 async def _again(dsn: str, account: int) -> BankAccount:
     async with connection_to(dsn) as connection:
-        added = await bank_accounts.add(
-            connection, account, "Aisha", "BML", "33334444", OPERATOR, ("sms",)
-        )
-    assert isinstance(added, BankAccount)
-    return added
+        return await enter(connection, account, "33334444", channels=frozenset({"sms"}))
 
 
 @pytest.mark.ci
@@ -249,20 +239,20 @@ async def test_a_line_is_booked_as_a_charge_of_the_bank_once(dsn: str) -> None:
         assert (await statement_line(shop, "FT1", "Charges", -250)).line.use == "none"
         assert (await statement_line(shop, "FT2", "Somebody", 70)).line.use == "receipt"
         today = local_day(datetime.now(UTC))
-        before = await bank.float_of(shop.connection, today)
-        booked = await shop.run(HandleLine(OPERATOR, "FT1", charge=True))
+        before = await float_of(shop.connection, today)
+        booked = await shop.run(ChargeLine(OPERATOR, "FT1"))
         assert isinstance(booked, BankLine)
         assert (booked.use, booked.amount) == ("charge", -250)
         for wrong in ("FT1", "FT2"):  # booked already, and money that came in
-            refused = await shop.run(HandleLine(OPERATOR, wrong, charge=True))
+            refused = await shop.run(ChargeLine(OPERATOR, wrong))
             assert refused.code == "conflict"
-        assert (await shop.run(HandleLine(OPERATOR, "FT1"))).code == "conflict"
-        assert (await shop.run(HandleLine(OPERATOR, "FT9", charge=True))).code == "not_found"
-        after = await bank.float_of(shop.connection, today)
+        assert (await shop.run(SendLineBack(OPERATOR, "FT1"))).code == "conflict"
+        assert (await shop.run(ChargeLine(OPERATOR, "FT9"))).code == "not_found"
+        after = await float_of(shop.connection, today)
         assert after.closing == before.closing - 250
         # The same line again is the same line.
         line = StatementLine(2, DAY, "FT1", "Charges", -250, None)
-        again = await shop.run(ImportLine(OPERATOR, line, Target()))
+        again = await shop.run(ImportLine(OPERATOR, line))
         assert (again.repeated, again.line.use) == (True, "charge")
         assert await shop.differences() == []
 
@@ -271,7 +261,7 @@ async def test_a_line_with_another_amount_answers_no_order(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         await bank_account(shop, of_wallet=True)
         made, run = await shop.withdraw(700), await shop.open_run()
-        await shop.run(JoinRun(None, OPERATOR, made.id, run.id))
+        await shop.run(JoinRun(OPERATOR, made.id, run.id))
         await shop.send(run.id)
         for reference, amount, use in (("FT1", -701, "none"), ("FT2", 699, "receipt")):
             line = await statement_line(shop, reference, "LP000001R0001", amount)
@@ -285,6 +275,6 @@ async def test_a_run_has_a_limit(dsn: str, monkeypatch: pytest.MonkeyPatch) -> N
     async with a_shop(dsn) as shop:
         await bank_account(shop, of_wallet=True)
         one, two, run = await shop.withdraw(5), await shop.withdraw(6), await shop.open_run()
-        assert (await shop.run(JoinRun(None, OPERATOR, one.id, run.id))).run_id == run.id
-        refused = await shop.run(JoinRun(None, OPERATOR, two.id, run.id))
+        assert (await shop.run(JoinRun(OPERATOR, one.id, run.id))).run_id == run.id
+        refused = await shop.run(JoinRun(OPERATOR, two.id, run.id))
         assert "which is the most" in refused.message

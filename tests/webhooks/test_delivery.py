@@ -73,6 +73,7 @@ async def test_an_event_leaves_within_100_ms_of_its_commit(
 
 
 @pytest.mark.ci
+@pytest.mark.usefixtures("in_earnest")
 async def test_deliveries_go_on_where_the_database_has_gone_silent(
     dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
 ) -> None:

@@ -63,8 +63,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stale.mkdir()
     (stale / "stale.cpython-311.pyc").write_bytes(b"")
     run(
-        *(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index"),
-        *("--no-build-isolation", "-w", copy / "dist", copy),
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "-w",
+        copy / "dist",
+        copy,
         cwd=copy,
     )
     (built,) = (copy / "dist").glob("laari-*.whl")
@@ -178,8 +187,16 @@ def test_each_kind_of_page_opens(demo: Demo) -> None:
     authorization = created(demo, "authorizations")
     password = "three grey herons"
     run(
-        *(demo.laari, "customer", "create", "Aisha", "--mobile", "7771234"),
-        *("--mode", "sandbox", "--password", password),
+        demo.laari,
+        "customer",
+        "create",
+        "Aisha",
+        "--mobile",
+        "7771234",
+        "--mode",
+        "sandbox",
+        "--password",
+        password,
         cwd=demo.directory,
     )
     with httpx.Client(base_url=demo.origin, timeout=PATIENCE_SECONDS) as browser:

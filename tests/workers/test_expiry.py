@@ -102,7 +102,7 @@ async def test_a_request_that_cannot_be_had_is_left_for_later(
 
 async def test_expired_tokens_are_forgotten(pool: Pool, spine: Spine) -> None:
     for number in range(7):
-        await spine.submit(IssueToken(bytes([number]) * 32, "cl_x", "", 0))
+        await spine.submit(IssueToken(bytes([number]) * 32, bytes(32), "cl_x", "", 0))
     now = datetime.now(UTC)
     assert await pool.write_each(purge_access_tokens, now + timedelta(hours=23)) == 0
     assert await pool.write_each(purge_access_tokens, now + timedelta(hours=25), most=3) == 7

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 from msgspec.structs import asdict
@@ -109,15 +108,26 @@ def _refuse_external(settings: Settings) -> None:
 @click.option("--key-file", type=_folder, metavar="FILE", help="The master key, if not in DIR.")
 @json_option
 @needs("service.run")
-def restore_command(folder: Path, as_json: bool, **log_and_key: Any) -> None:
+def restore_command(
+    folder: Path,
+    wal: tuple[Path, ...],
+    until: datetime | None,
+    key_file: Path | None,
+    as_json: bool,
+) -> None:
     """Restore the database from a backup.
 
     The data directory must be empty. Verifies the backup first and audits the books at the end.
     """
     settings = read_settings(os.environ)
     _refuse_external(settings)
-    key, archive = settings.master_key, settings.wal_archive
-    wanted = Wanted(master_key=key, wal_archive=archive, **log_and_key)
+    wanted = Wanted(
+        wal=wal,
+        until=until,
+        key_file=key_file,
+        master_key=settings.master_key,
+        wal_archive=settings.wal_archive,
+    )
     refuse_shared(settings.data_dir)
     with _ended_by_sigterm(), progress_bar(in_bytes=True) as progress:
         made = restore(folder, settings.data_dir, wanted, progress)

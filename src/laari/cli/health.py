@@ -7,24 +7,29 @@ import click
 
 from laari.cli.money.payouts import require_absent, write_new
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import database_operation
+from laari.cli.terminal.operation import database_operation, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
-from laari.store.postgres.pool import Connection
+from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import health
 from laari.store.reads.money import volume
 
 
 @click.command("health")
-@database_operation
+@operation
 @needs("merchants.read")
-async def health_command(connection: Connection) -> dict[str, object]:
+async def health_command(service: Service) -> dict[str, object]:
     """Show what the person on call looks at first."""
-    found = await health.read(connection)
-    checks = health.checks(found, datetime.now(UTC))
+    async with connection_to(service.dsn) as connection:
+        found = await health.read(connection)
+    settings = service.settings
+    checks = health.checks(
+        found, datetime.now(UTC), settings.second_operator_above, settings.sms_per_hour
+    )
     return {
         "ok": all(check.ok for check in checks),
         "checks": [{**check._asdict(), "at": show_or_none(check.at)} for check in checks],

@@ -38,6 +38,7 @@ async def list_newest(
     object_id: str | None,
     actor: str | None,
     action: str | None,
+    *,
     limit: int,
 ) -> list[dict[str, object]]:
     """List entries of the journal, newest first."""

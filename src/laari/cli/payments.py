@@ -19,10 +19,10 @@ from laari.cli.terminal.output import confirm, is_interactive
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
-from laari.rules import ids
+from laari.rules import ids, terms
 from laari.rules.calendar import show_or_none
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.payments.refunds import MOST_NOTE, RefundPayment, left_of
+from laari.rules.payments.refunds import RefundPayment, left_of
 from laari.rules.records import Payment, Refund, RefundReason, Tenant
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
@@ -70,7 +70,7 @@ def _described(refund: Refund) -> dict[str, object]:
     help="Refund this part. Default: all that is left.",
 )
 @click.option("--reason", type=click.Choice(get_args(RefundReason)), help="Kept with the refund.")
-@click.option("--note", type=fields.text(MOST_NOTE), help="Kept with the refund.")
+@click.option("--note", type=fields.text(terms.MAX_NOTE), help="Kept with the refund.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
 @json_option
 @needs("payments.refund")
@@ -80,6 +80,7 @@ def refund(
     reason: RefundReason | None,
     note: str | None,
     yes: bool,
+    *,
     as_json: bool,
 ) -> None:
     """Refund a paid payment, or a part of it; prints the payment."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from copy import copy
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from laari.edge.connections import Connections
@@ -28,6 +29,7 @@ from laari.store.ledger.last_seal_file import shown_seals
 from laari.store.merchants import oauth
 from laari.store.merchants.client_uses import ClientUses
 from laari.store.people.failed_logins import FailedLogins
+from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads import (
     authorizations,
@@ -44,13 +46,14 @@ from laari.store.reads import (
 )
 from laari.store.reads.figures import Day, Span
 from laari.store.reads.money import payouts
-from laari.store.secrets import derive
+from laari.store.secrets import derive, keys_of
 
 K = TypeVar("K")
 A = TypeVar("A")
 
-# Of pages, per process: one for a report or an export, and two that neither can take.
-PAGE_CONNECTIONS = 3
+# Of pages, per process: one each for reports, exports, searches of merchants and searches of the
+# desk, and one that none of them can take.
+PAGE_CONNECTIONS = 5
 PAGE_WRITERS = 1
 # A report of a large merchant is slow; with a second try it still takes less than ten seconds.
 PAGE_STATEMENT_SECONDS = 6.0
@@ -70,6 +73,7 @@ class Backend:
         self.settings = settings
         self.master_key = master_key
         self.origin = settings.public_url
+        self.outbox = Outbox(settings.channels, master_key)
         self.cursors = Cursors(derive(master_key, "cursors", ""))
         self.rates = rates
         self.metrics = metrics
@@ -84,11 +88,16 @@ class Backend:
         self._use(self._interfaces)
         self._announcer = Announcer(self._interfaces.pool)
         self._runner = BatchRunner(
-            dsn, self.origin, announce=self._announcer, channels=settings.channels
+            dsn,
+            self.origin,
+            announce=self._announcer,
+            channels=settings.channels,
+            keys=keys_of(master_key),
+            second_person_above=settings.second_operator_above,
         )
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
-        self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
+        self.access_tokens = Coalesced(self._reading(partial(oauth.by_token_digest, master_key)))
         self.client_uses = ClientUses(self._interfaces.pool)
         self.failed_logins = FailedLogins(self._interfaces.pool)
         self.clients = Coalesced(self._reading(oauth.usable_clients))
@@ -150,7 +159,15 @@ class Backend:
             self._measured(shown_seals),
             self._measured(health.noted),
         )
-        return self.metrics.text(up, webhooks, waiting, seals, noted)
+        return self.metrics.text(
+            up,
+            webhooks,
+            waiting,
+            seals,
+            noted,
+            second_person=self.settings.second_operator_above is not None,
+            sms_per_hour=self.settings.sms_per_hour,
+        )
 
     async def _measured(self, query: Callable[[Connection], Awaitable[A | None]]) -> A | None:
         try:
@@ -169,8 +186,12 @@ class Backend:
         pool, pages = self._interfaces.pool, self._pages.pool
         in_flight = self.admission.in_flight + self.page_admission.in_flight
         self.metrics.set_gauges(
-            *(in_flight, self.spine.waiting),
-            *(pool.size, pool.idle, pages.size, pages.idle),
+            in_flight,
+            self.spine.waiting,
+            pool.size,
+            pool.idle,
+            pages.size,
+            pages.idle,
         )
 
     def _reading(
@@ -178,9 +199,9 @@ class Backend:
     ) -> Callable[[list[K]], Awaitable[A]]:
         return lambda keys: self._interfaces.pool.read(fetch, keys)
 
-    async def days(self, span: Span) -> list[Day]:
+    async def days(self, span: Span, merchant_id: str) -> list[Day]:
         """A merchant's figures by day; `Overloaded` if they would take too long."""
-        return await self._days.get(span)
+        return await self._days.get(span, merchant_id)
 
     async def moment(
         self,

@@ -105,9 +105,17 @@ def _copy(source: Source, partial: Path, lock: int, progress: Progress) -> None:
 
     try:
         watch(
-            *("pg_basebackup", "--dbname", source.dsn, "--no-password"),
-            *("--pgdata", str(partial / CLUSTER), "--wal-method=stream", "--checkpoint=fast"),
-            *("--manifest-checksums=SHA256", "--progress", "--label=laari"),
+            "pg_basebackup",
+            "--dbname",
+            source.dsn,
+            "--no-password",
+            "--pgdata",
+            str(partial / CLUSTER),
+            "--wal-method=stream",
+            "--checkpoint=fast",
+            "--manifest-checksums=SHA256",
+            "--progress",
+            "--label=laari",
             on_line=on_line,
             inherited=lock,  # it may outlive this process for a moment
         )

@@ -82,14 +82,30 @@ def make_cluster(layout: Layout, durable: bool, server: int) -> None:
     fresh = layout.cluster.with_suffix(".new")
     shutil.rmtree(fresh, ignore_errors=True)
     made = run(
-        *("initdb", "-D", str(fresh), "-U", "laari", "-A", "trust", "-E", "UTF8"),
-        *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
-        *("--data-checksums", "--no-sync"),
+        "initdb",
+        "-D",
+        str(fresh),
+        "-U",
+        "laari",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--locale=C",
+        "--data-checksums",
+        "--no-sync",
         inherited=server,
     )
     if made.returncode == 0:
         made = run(
-            *("postgres", "--single", "-F", "-D", str(fresh), "postgres"),
+            "postgres",
+            "--single",
+            "-F",
+            "-D",
+            str(fresh),
+            "postgres",
             stdin="CREATE DATABASE laari",
             inherited=server,
         )

@@ -107,7 +107,7 @@ def recovering_server(
     """Runs a server on restored files, within `claimed`; gives its URL once it has recovered."""
     try:
         try:
-            log_start = _start(layout, True, False, server, settings, seconds)
+            log_start = _start(layout, True, False, server, settings, seconds=seconds)
         except KeyboardInterrupt:
             time.sleep(INTERRUPTED_SECONDS)  # pg_ctl was killed; its child may not be seen yet
             raise
@@ -204,6 +204,7 @@ def _start(
     create: bool,
     server: int,
     more: Mapping[str, str] | None = None,
+    *,
     seconds: int = 0,
 ) -> int:
     """Returns the start of this server's log lines. Its processes inherit the lock `server`."""
@@ -222,8 +223,15 @@ def _start(
         place = error.filename or layout.home
         raise EngineError(f"{place} cannot be used: {error.strerror}") from None
     result = run(
-        *("pg_ctl", "start", "-D", str(layout.cluster), "-l", str(layout.log)),
-        *("-w", "-t", str(seconds or START_SECONDS)),
+        "pg_ctl",
+        "start",
+        "-D",
+        str(layout.cluster),
+        "-l",
+        str(layout.log),
+        "-w",
+        "-t",
+        str(seconds or START_SECONDS),
         inherited=server,
         seconds=seconds or COMMAND_SECONDS,
     )

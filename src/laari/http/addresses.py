@@ -64,6 +64,7 @@ def client_address(peer: str, forwarded_for: str, trusted_proxies: Networks) -> 
     return _written(peer)
 
 
+@lru_cache(maxsize=4096)  # every request names its client
 def _written(address: str) -> str:
     """In its normal form; other texts stay as they are."""
     read = read_address(address)

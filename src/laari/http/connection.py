@@ -11,6 +11,7 @@ from laari.http.chunks import Chunks
 from laari.http.cycle import CONTINUE, Cycle, write_head
 from laari.http.head import CHUNKED, Fault, Fields, Head, read_head, unread_fault
 from laari.http.limits import Limits
+from laari.http.long_body import LongBody
 from laari.http.messages import Address, Application
 from laari.rules.refusals import Refusal, refuse
 
@@ -56,7 +57,7 @@ class ConnectionHost(Protocol):
 class Connection(asyncio.Protocol):
     __slots__ = (
         *("_blank", "_body", "_buffer", "_cycle", "_drained", "_eof", "_fields"),
-        *("_head", "_paused", "_seen"),
+        *("_head", "_long_body", "_paused", "_seen"),
         *("_server", "_stalled", "address", "client", "local", "ready_at", "since", "state"),
         "transport",
     )
@@ -70,6 +71,7 @@ class Connection(asyncio.Protocol):
         self._head: Head | None = None
         self._fields: Fields | None = None  # of the last request
         self._body: Chunks | None = None
+        self._long_body: LongBody | None = None  # of the request that the application has
         self._cycle: Cycle | None = None
         self._drained = 0
         self._eof = False
@@ -99,12 +101,16 @@ class Connection(asyncio.Protocol):
         self._enter(State.CLOSED)
         self._server.remove(self)
         self._buffer.clear()
+        if self._long_body is not None:
+            self._long_body.end()
         if self._cycle is not None:
             self._cycle.connection_lost()
 
     def eof_received(self) -> bool:
         """The client sends no more, but may wait for its response."""
         self._eof = True
+        if self._long_body is not None:
+            self._long_body.end()
         if self.state is State.BUSY and self._cycle is not None:
             self._cycle.client_finished()
             return True
@@ -168,7 +174,8 @@ class Connection(asyncio.Protocol):
         elif head.length == CHUNKED:
             self._read_chunks(head)
         elif head.length > self._server.limits.body_bytes:
-            self._start(head, b"", unread=True)  # its length is reason enough to refuse it
+            # Its length is reason enough to refuse it, unless the application wants it.
+            self._start_long(head)
         elif len(self._buffer) >= head.length:
             body = bytes(self._buffer[: head.length])
             del self._buffer[: head.length]
@@ -256,6 +263,20 @@ class Connection(asyncio.Protocol):
             self.transport.pause_reading()
         if length > self._server.limits.pipelined_short:
             self._server.hold_pipelined(self, length)
+        if self._long_body is not None:
+            self._long_body.came()
+
+    def _long_body_taken(self, body: LongBody) -> None:
+        """The application took a piece, or waits for one: the client may send more."""
+        if body is not self._long_body or self._cycle is None:
+            return
+        self._cycle.is_read = body.left == 0
+        limits = self._server.limits
+        if self._paused and len(self._buffer) <= limits.head_bytes:
+            self._paused = False
+            self.transport.resume_reading()
+        if len(self._buffer) <= limits.pipelined_short:
+            self._server.release_pipelined(self)
 
     # Responding.
 
@@ -264,15 +285,26 @@ class Connection(asyncio.Protocol):
         self._head = self._body = None
         self._enter(State.BUSY)
         self._cycle = Cycle(self.transport, head, body, not unread, self._response_ended)
+        if self._long_body is not None:
+            self._cycle.take = self._long_body.take
         if self._eof:
             self._cycle.client_finished()
         self._hold_back()
         self._server.run(self, self._cycle)
 
+    def _start_long(self, head: Head) -> None:
+        """Gives a request to the application, which may take the body in pieces."""
+        self._long_body = LongBody(
+            self._buffer, head, self.transport, self._server.limits, self._long_body_taken
+        )
+        if self._eof:
+            self._long_body.end()
+        self._start(head, b"", unread=True)
+
     def _response_ended(self, cycle: Cycle, whole: bool) -> None:
         if self.state is not State.BUSY or cycle is not self._cycle:
             return
-        self._cycle = None
+        self._cycle = self._long_body = None
         self.ready_at = time.monotonic()
         if not whole:
             self.transport.abort()

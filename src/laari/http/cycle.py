@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from http import HTTPStatus
 
@@ -53,6 +53,7 @@ class Cycle:
     __slots__ = (
         *("_drained", "_finished", "_on_end", "_transport", "_waiting"),
         *("body", "has_started", "head", "is_answered", "is_lost", "is_read", "keep_alive"),
+        "take",
     )
 
     def __init__(
@@ -75,6 +76,7 @@ class Cycle:
         self._waiting: asyncio.Future[None] | None = None  # done when one of these is True
         self._drained: asyncio.Future[None] | None = None  # if writing is paused
         self.has_started = self.is_answered = False
+        self.take: Callable[[], Awaitable[bytes]] | None = None  # the next piece of a long body
 
     # The application's side.
 

@@ -13,7 +13,8 @@ class Limits(NamedTuple):
 
     head_bytes: int = 64 * 1024  # request line and fields
     fields: int = 100
-    body_bytes: int = 512 * 1024  # a longer body is not read; the application refuses it
+    # A longer body is not read. The application refuses it, or takes it in pieces.
+    body_bytes: int = 512 * 1024
     # Small chunks cost more to read than to send. A body may have this number of chunks, and one
     # more for each `chunk_bytes` of it.
     chunks: int = 320
@@ -29,6 +30,8 @@ class Limits(NamedTuple):
     body_start_seconds: float = 10
     body_bytes_per_second: int = 1024
     body_seconds: float = 60
+    # One that the application takes has the same start, then a second for each 32 KiB.
+    long_body_bytes_per_second: int = 32 * 1024
     # A request that waited longer for this process is refused unread: it would delay others, and
     # its client has probably given up, above all if it has closed its sending side.
     wait_seconds: float = 3
@@ -39,7 +42,8 @@ class Limits(NamedTuple):
     stalled_write_seconds: float = 30
     write_bytes_per_second: int = 1024
     drain_seconds: float = 2  # after a response that came before the end of its request
-    drain_bytes: int = 1024 * 1024
+    # More than the longest upload: a browser reads no response before it has sent everything.
+    drain_bytes: int = 12 * 1024 * 1024
 
     # Per process. Honest clients have few unfinished requests: most arrive in one piece.
     unfinished: int = 1024

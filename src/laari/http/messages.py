@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from itertools import count
 from typing import NamedTuple, Protocol, TypeAlias
 from urllib.parse import parse_qsl
@@ -24,6 +25,7 @@ NO_STORE: Header = (b"cache-control", b"no-store")
 _NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
 _HTTPS_ONLY: Header = (b"strict-transport-security", b"max-age=31536000")  # a year
 
+PIECE_BYTES = 16 * 1024  # of a body that is read in pieces
 OTHER = "other"  # the operation of requests outside of the interfaces and pages
 
 _process = secrets.token_hex(5)
@@ -36,6 +38,10 @@ def new_request_id() -> str:
 
 class ClientGone(Exception):  # noqa: N818  # named for what happened
     """The client has disconnected and cannot read a response."""
+
+
+class SlowBody(Exception):  # noqa: N818  # not an error of ours
+    """A long body did not come in time."""
 
 
 class StreamEnded(Exception):  # noqa: N818  # not an error of ours
@@ -69,7 +75,7 @@ class Request:
     """One request; header names are lower-case, repeated headers joined as HTTP says."""
 
     __slots__ = (
-        *("_body", "_trusted_proxies", "disconnected", "fields", "headers", "id", "local"),
+        *("_body", "_take", "_trusted_proxies", "disconnected", "fields", "headers", "id", "local"),
         *("method", "operation", "path", "peer_address", "query", "secure", "started"),
     )
 
@@ -80,10 +86,16 @@ class Request:
         peer: Address | None,
         local: Address | None,
         disconnected: Callable[[], Awaitable[None]],
+        *,
         trusted_proxies: Networks,
+        take: Callable[[], Awaitable[bytes]] | None = None,
     ) -> None:
-        """`body` is all of it, or enough to show that it is too long."""
+        """`body` is all of it, or enough to show that it is too long; then `take` has the pieces.
+
+        A chunked body that is too long has no pieces, because nobody knows its length.
+        """
         self._body = body
+        self._take = take
         self._trusted_proxies = trusted_proxies
         self.disconnected = disconnected  # returns when the client has gone
         self.method = head.method
@@ -108,6 +120,22 @@ class Request:
         """The body, or None if it is longer than the limit."""
         length = int(self.headers.get(b"content-length", 0))
         return None if max(length, len(self._body)) > limit else self._body
+
+    @property
+    def declared_length(self) -> int | None:
+        """Bytes of the body; None if it comes in chunks."""
+        length = self.headers.get(b"content-length")
+        return None if length is None else int(length)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """A body of declared length, however long; other tasks run between two pieces."""
+        if self._take is not None:
+            while piece := await self._take():
+                yield piece
+            return
+        for at in range(0, len(self._body), PIECE_BYTES):
+            yield self._body[at : at + PIECE_BYTES]
+            await asyncio.sleep(0)
 
     @property
     def received(self) -> int:

@@ -117,8 +117,13 @@ class Server:
         try:
             reply = await self.app(
                 Request(
-                    *(cycle.head, cycle.body, connection.client, connection.local),
-                    *(cycle.disconnected, self._trusted_proxies),
+                    cycle.head,
+                    cycle.body,
+                    connection.client,
+                    connection.local,
+                    cycle.disconnected,
+                    trusted_proxies=self._trusted_proxies,
+                    take=cycle.take,
                 )
             )
             if reply.stream is None:

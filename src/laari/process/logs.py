@@ -8,12 +8,17 @@ import sys
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
+from typing import TypeAlias
 
 import msgspec
 
 from laari.errors import LaariError
 from laari.visible import visible, visible_json
+
+ExceptionInfo: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
 
 _TEXT = "%(asctime)s %(levelname)s %(name)s[%(process)d] %(message)s"
 
@@ -32,7 +37,7 @@ class TextLine(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         return visible(super().formatMessage(record))
 
-    def formatException(self, ei: Any) -> str:  # noqa: N802
+    def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802
         return "\n".join(f"  {visible(line)}" for line in _described(ei[1]))
 
 

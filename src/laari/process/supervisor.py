@@ -166,7 +166,10 @@ class Supervisor:
         if self._metrics_listener is not None:
             shared["LAARI_METRICS_LISTEN_FD"] = self._metrics_listener.fileno()
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "laari.process.process", self._roles[place]),
+            sys.executable,
+            "-m",
+            "laari.process.process",
+            self._roles[place],
             env={
                 **os.environ,
                 "LAARI_PUBLIC_URL": self._settings.public_url,

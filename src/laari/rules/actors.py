@@ -29,17 +29,20 @@ class Actor(Struct, frozen=True):
         return self.kind in OPERATOR_KINDS
 
 
-def name_for_merchants(kind: str | None, name: str | None) -> str:
+def written(actor: Actor) -> str:
+    """The name of a person in a record: with the kind of the actor, since both kinds are people."""
+    return f"{actor.kind} {actor.name}"
+
+
+def name_for_merchants(kind: str, name: str) -> str:
     """An actor in a sentence, as the merchant's people know them."""
     match kind:
-        case None:
-            return "not recorded"
         case "credential":
             return f"API, {name}"
         case _ if kind in OPERATOR_KINDS:
             return "the operator"
         case _:
-            return name or ""
+            return name
 
 
 class Payer(NamedTuple):

@@ -16,9 +16,19 @@ _TIMESTAMP = re.compile(
     re.ASCII,
 )
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
 LAST_SHOWN = datetime.max.replace(tzinfo=MALDIVES).astimezone(UTC)  # the year has four digits
+
+
+def read_date(text: str) -> date | None:
+    """A date such as 2026-11-17; Python alone would read other forms too."""
+    try:
+        return date.fromisoformat(text) if _DATE.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def read_timestamp(text: str) -> datetime | None:

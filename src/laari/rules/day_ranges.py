@@ -5,11 +5,10 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple
 
-from laari.rules.calendar import start_of
+from laari.rules.calendar import read_date, start_of
 
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MONTH = re.compile(r"\d{4}-\d\d", re.ASCII)
-_YEARS = range(1970, 9999)
+_YEARS = range(1970, 9999)  # ids count from the first; a day after the last is a date too
 # A movement that is not committed this long after its time never will be: batches have deadlines.
 LATEST_COMMIT = timedelta(minutes=1)
 
@@ -73,11 +72,8 @@ def last_days(count: int, today: date) -> Days:
 
 
 def read_day(text: str) -> date | None:
-    """A day such as 2026-11-17."""
-    try:
-        day = date.fromisoformat(text) if _DAY.fullmatch(text) else None
-    except ValueError:
-        return None
+    """A day of a period, such as 2026-11-17."""
+    day = read_date(text)
     return day if day is not None and day.year in _YEARS else None
 
 

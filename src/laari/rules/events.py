@@ -104,15 +104,24 @@ def emit(
     world: World, tenant: Tenant, event_type: EventType, object_id: UUID, shape: Struct
 ) -> None:
     """Adds an event to the batch, with its exact bytes."""
-    event = new_event(world.new_id(), tenant, event_type, object_id, world.at(tenant), shape)
+    event = new_event(world.new_id(), tenant, event_type, object_id, world.at(tenant), shape=shape)
     world.events.append(event)
+
+
+def emit_again(
+    world: World, tenant: Tenant, event_type: EventType, object_id: UUID, shape: Struct
+) -> None:
+    """Adds an event that may happen to an object several times, but once in a batch."""
+    told = (object_id, event_type)
+    world.events[:] = [each for each in world.events if (each.object_id, each.type) != told]
+    emit(world, tenant, event_type, object_id, shape)
 
 
 def sample_event(tenant: Tenant, now: datetime, random: ids.Random) -> Event:
     """A sample for trying a receiver; nothing has happened."""
     message = SampleData("A sample. Nothing has happened.")
     event_id, object_id = ids.new_id(now, random), ids.new_id(now, random)
-    return new_event(event_id, tenant, SAMPLE_EVENT, object_id, now, message)
+    return new_event(event_id, tenant, SAMPLE_EVENT, object_id, now, shape=message)
 
 
 def new_event(
@@ -121,6 +130,7 @@ def new_event(
     event_type: EventType | Literal["webhook.test"],
     object_id: UUID,
     created_at: datetime,
+    *,
     shape: Struct,
 ) -> Event:
     body = EventBody(

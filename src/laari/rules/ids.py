@@ -7,6 +7,7 @@ import base64
 import re
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeAlias
 from uuid import UUID
 
@@ -27,6 +28,7 @@ MESSAGE = "msg_"
 PERSON = "per_"
 MOVEMENT = "mov_"
 APPLICATION = "app_"
+CONTACT_CHANGE = "chg_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)
@@ -39,6 +41,11 @@ _TID = re.compile(TID_PATTERN, re.ASCII)
 def new_id(now: datetime, random: Random) -> UUID:
     """48 bits of milliseconds, then 80 random bits: neighbours in an index, hard to guess."""
     return _read_uuid((_milliseconds(now).to_bytes(6, "big") + random(10)).hex())
+
+
+def first_id(moment: datetime) -> UUID:
+    """The lowest id of this moment, to find rows by their time."""
+    return UUID(int=_milliseconds(moment) << 80)
 
 
 # Tokens begin with a few bits of the clock: new ones are neighbours in an index, so that few of its
@@ -61,6 +68,16 @@ def new_tid(now: datetime, random: Random) -> str:
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(70, -10, -10)])
 
 
+def new_secret(random: Random) -> str:
+    """256 random bits for a link that only its recipient may know."""
+    return base64.urlsafe_b64encode(random(32)).rstrip(b"=").decode()
+
+
+def new_code(random: Random, digits: int) -> str:
+    """Random digits that somebody reads out or types. 64 bits make each equally likely."""
+    return f"{int.from_bytes(random(8), 'big') % 10**digits:0{digits}}"
+
+
 def is_tid(text: str) -> bool:
     return _TID.fullmatch(text) is not None
 
@@ -77,6 +94,7 @@ def read_id(prefix: str, text: str) -> UUID | None:
     return _read_uuid(digits) if _HEX32.fullmatch(digits) else None
 
 
+@lru_cache(maxsize=1)  # all identifiers of a batch have the same moment
 def _milliseconds(now: datetime) -> int:
     return round(now.timestamp() * 1_000)
 

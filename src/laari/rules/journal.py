@@ -1,20 +1,145 @@
 """Entries of the journal that commands add with their decision.
 
-Changes of other settings are written by triggers (0005_journal.sql). Creates, charges and the
-customers' own payments are not in the journal: they have events and saved responses.
+A command changes a setting by `write_setting`, which adds the entry too. The database refuses a
+changed setting without one (`journal_change` in 0001_schema.sql); of code that is not a command it
+writes the entry itself. Creates, charges and the customers' own payments are not in the journal:
+they have events and saved responses.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import hashlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from msgspec import json, structs
+from msgspec import Struct, json, structs
 
+from laari.rules import ids
 from laari.rules.actors import OPERATOR_KINDS, Actor
+from laari.rules.people_records import ContactChange, Customer
 from laari.rules.records import JournalEntry, Mode, Tenant, Transaction, Wallet
+from laari.rules.tables import K, R, Table
 from laari.rules.world import World
 
 OPERATOR = "operator"  # the name of all its people for merchants
 _BYTES = "\\x"  # before the digits of a digest
+_DIGEST_DIGITS = 32
+
+
+class Setting(NamedTuple):
+    """The object of a record in the journal, and the fields whose changes need an entry.
+
+    Of a field with a # the journal has the beginning of a digest: it shows that a password was
+    changed, and helps nobody to guess it.
+    """
+
+    object_type: str
+    object_id: Callable[[Any], str]
+    watched: tuple[str, ...]
+
+
+CUSTOMER = Setting(
+    "customer",
+    lambda customer: ids.show_id(ids.CUSTOMER, customer.id),
+    (
+        "name",
+        "mode",
+        "sandbox_of",
+        "mobile",
+        "email",
+        "vpa",
+        "language",
+        "#password_hash",
+        "created_at",
+        "password_must_change",
+        "password_first",
+    ),
+)
+# Wrong codes are counted in `attempts`, without an entry.
+CONTACT_CHANGE = Setting(
+    "contact_change",
+    lambda change: ids.show_id(ids.CONTACT_CHANGE, change.id),
+    tuple(name for name in ContactChange.__struct_fields__ if name not in ("id", "attempts")),
+)
+WALLET = Setting(
+    "wallet",
+    lambda wallet: str(wallet.account),
+    ("customer_id", "mode", "tier", "frozen_at", "frozen_reason", "frozen_silently"),
+)
+SETTINGS: dict[type[Struct], Setting] = {
+    Customer: CUSTOMER,
+    ContactChange: CONTACT_CHANGE,
+    Wallet: WALLET,
+}
+
+
+class Act(NamedTuple):
+    """Who changes a setting, by which action, and why."""
+
+    actor: Actor
+    action: str  # an object and a verb, such as `merchant.update`
+    reason: str | None = None
+
+
+def write_setting(
+    world: World,
+    table: Table[K, R],
+    row: R,
+    act: Act,
+    *,
+    merchant_id: str | None = None,
+    mode: Mode | None = None,
+) -> None:
+    """Adds or changes the row of a setting, with its entry if a watched field differs."""
+    key, rows = table.key_of(row), table.of(world)
+    before = rows.get(key)
+    if before is None:
+        rows.add(key, row)
+    else:
+        rows.change(key, row)
+    setting = SETTINGS[type(row)]
+    old = None if before is None else state(before)
+    new = state(row)
+    if old != new:
+        note(
+            world,
+            act.actor,
+            act.action,
+            setting.object_type,
+            setting.object_id(row),
+            merchant_id=merchant_id,
+            mode=mode,
+            before=old,
+            after=new,
+            reason=act.reason,
+        )
+
+
+def state(record: Struct) -> dict[str, object]:
+    """The watched values of a record, in the form in which the database writes them."""
+    return {
+        name.removeprefix("#"): _digested(record, name[1:])
+        if name.startswith("#")
+        else _plain(getattr(record, name))
+        for name in SETTINGS[type(record)].watched
+    }
+
+
+def _digested(record: Struct, name: str) -> str | None:
+    value = _plain(getattr(record, name))
+    if value is None:
+        return None
+    return hashlib.sha256(str(value).encode()).hexdigest()[:_DIGEST_DIGITS]
+
+
+def _plain(value: object) -> object:
+    match value:
+        case datetime():
+            text = value.astimezone(UTC).replace(tzinfo=None).isoformat()
+            return (text.rstrip("0") if value.microsecond else text) + "+00:00"
+        case bytes():
+            return _BYTES + value.hex()
+        case _:
+            return value
 
 
 def note(
@@ -120,16 +245,6 @@ def note_of_tenant(
     )
 
 
-def _watched(wallet: Wallet) -> dict[str, object]:
-    """All watched values, so that the last entry of a wallet is its present state."""
-    return {
-        "tier": wallet.tier,
-        "frozen_at": wallet.frozen_at,
-        "frozen_reason": wallet.frozen_reason,
-        "frozen_silently": wallet.frozen_silently,
-    }
-
-
 def note_wallet(
     world: World,
     actor: Actor,
@@ -147,11 +262,11 @@ def note_wallet(
         world,
         actor,
         action,
-        "wallet",
-        str(after.account),
+        WALLET.object_type,
+        WALLET.object_id(after),
         merchant_id=merchant_id,
         mode=after.mode,
-        before=_watched(before) | ({} if moved is None else {"balance": before.balance}),
-        after=_watched(after) | money,
+        before=state(before) | ({} if moved is None else {"balance": before.balance}),
+        after=state(after) | money,
         reason=reason,
     )

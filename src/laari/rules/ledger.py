@@ -80,15 +80,14 @@ def transfer(
     tid: str,
     created_at: datetime,
     payment_id: UUID | None = None,
-) -> UUID:
-    """Adds a transfer to the batch, and returns its id."""
+) -> Transfer:
+    """Adds a transfer to the batch, and returns it."""
     if debit.mode != credit.mode:
         raise ModesMixedError(f"{kind} from account {debit.number} to {credit.number}")
     id = world.new_id()
-    world.transfers.append(
-        Transfer(id, kind, debit.number, credit.number, amount, payment_id, tid, created_at)
-    )
-    return id
+    made = Transfer(id, kind, debit.number, credit.number, amount, payment_id, tid, created_at)
+    world.transfers.append(made)
+    return made
 
 
 def available(world: World, tenant: Tenant) -> int:

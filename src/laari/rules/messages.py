@@ -5,8 +5,16 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from laari.rules.people.contacts import COUNTRY
-from laari.rules.records import Channel, Contact, Message, MessageKind, Tenant
+from laari.rules.records import (
+    COUNTRY,
+    Channel,
+    Contact,
+    Language,
+    Message,
+    MessageKind,
+    Recipient,
+    Tenant,
+)
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.world import World
 
@@ -120,6 +128,20 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
 }
 
 
+# Messages of a kind to one customer about one merchant in 24 hours. Nobody reads more, and an SMS
+# costs money. The wallet has the requests and receipts themselves.
+MOST_OF_A_MERCHANT: dict[MessageKind, int] = {"payment_request": 10, "receipt": 10}
+# The part of an hour's SMS that only codes and notices may use, which somebody waits for.
+RESERVED_PART = 0.2
+
+
+def addressed(
+    message_id: UUID, kind: MessageKind, channel: Channel, recipient: str, language: Language
+) -> bytes:
+    """What the content of a message is encrypted for: it opens for nobody else."""
+    return f"message {message_id} {kind} {channel} {language} {recipient}".encode()
+
+
 def emit(
     world: World,
     tenant: Tenant,
@@ -129,20 +151,37 @@ def emit(
     content: Struct,
 ) -> None:
     """Adds a message to the batch if the customer is live and the service can reach them."""
-    reached = reach(contact.email, contact.mobile, world.channels)
-    if tenant.mode == "sandbox" or reached is None:
+    if tenant.mode == "live":
+        to = Recipient(contact.email, contact.mobile, contact.language, contact.customer_id)
+        send(world, to, kind, content, tenant_id=tenant.id, object_id=object_id)
+
+
+def send(
+    world: World,
+    to: Recipient,
+    kind: MessageKind,
+    content: Struct,
+    *,
+    tenant_id: int | None = None,
+    object_id: UUID | None = None,
+) -> None:
+    """Adds a message to the batch if the service can reach the recipient."""
+    reached = reach(to.email, to.mobile, world.channels)
+    if reached is None:
         return
-    channel, recipient = reached
+    channel, address = reached
+    message_id = world.new_id()
+    context = addressed(message_id, kind, channel, address, to.language)
     message = Message(
-        id=world.new_id(),
+        id=message_id,
         created_at=world.now,
         kind=kind,
         channel=channel,
-        recipient=recipient,
-        language=contact.language,
-        parameters=to_json(content).decode(),
-        tenant_id=tenant.id,
-        customer_id=contact.customer_id,
+        recipient=address,
+        language=to.language,
+        parameters=world.encrypt(to_json(content), context),
+        tenant_id=tenant_id,
+        customer_id=to.customer_id,
         object_id=object_id,
     )
     world.messages.append(message)

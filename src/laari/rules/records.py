@@ -129,6 +129,9 @@ class PaymentRequest(Struct, frozen=True):
 Language = Literal["en", "dv"]
 
 
+COUNTRY = "960"  # the prefix of mobile numbers, which are stored without it
+
+
 class Contact(Struct, frozen=True):
     """A live customer, and how a message can reach them."""
 
@@ -280,10 +283,7 @@ RefundReason = Literal["requested_by_customer", "duplicate", "fraudulent", "othe
 
 
 class Refund(Struct, frozen=True):
-    """A payment, or a part of it, that was returned; never changed, never deleted.
-
-    The actor is None for refunds of versions that did not record it.
-    """
+    """A payment, or a part of it, that was returned; never changed, never deleted."""
 
     id: UUID
     tenant_id: int
@@ -291,8 +291,8 @@ class Refund(Struct, frozen=True):
     amount: int
     reason: RefundReason | None
     note: str | None
-    actor_kind: str | None
-    actor_name: str | None
+    actor_kind: str
+    actor_name: str
     tid: str
     created_at: datetime
 
@@ -347,14 +347,13 @@ class MerchantFunds(Struct, frozen=True):
 
     tenant_id: int
     refunded_fees: BigInt = 0  # of all payments that were refunded, in part or whole
-    allowance: int = 0
     last_payout: int = 0  # its number
     paid_out_upto: datetime | None = None  # its cut-off
 
     @property
     def lowest(self) -> int:
         """Fees are not returned, so that refunds alone can make a balance negative."""
-        return -self.refunded_fees - self.allowance
+        return -self.refunded_fees
 
 
 class FundMovement(Struct, frozen=True):
@@ -396,8 +395,31 @@ class BankAccount(Struct, frozen=True):
         return owner(self.tenant_id, self.account)
 
     @property
+    def entered_by(self) -> str:
+        """As `written` for an actor."""
+        return f"{self.actor_kind} {self.actor_name}"
+
+    @property
     def details(self) -> BankDetails:
         return BankDetails(self.holder, self.bank, self.account_number)
+
+
+class Recipient(NamedTuple):
+    """Somebody whom a message can reach; a person of a merchant is no customer."""
+
+    email: str | None
+    mobile: str | None
+    language: Language
+    customer_id: UUID | None
+
+
+class AccountOwner(NamedTuple):
+    """The merchant or the customer who has a bank account, and who hears of a change."""
+
+    name: str
+    mode: Mode
+    merchant_id: str | None
+    recipients: tuple[Recipient, ...]
 
 
 def owner(tenant_id: int | None, account: int | None) -> int:
@@ -534,25 +556,30 @@ class BankLine(Struct, frozen=True):
     balance: int | None
     imported_at: datetime
     imported_by: str
+    movement_id: UUID | None  # the import that a second person confirmed
     # These change after creation:
     use: BankLineUse
     account: int | None = None
     order_reference: str | None = None
     tid: str | None = None  # the last movement of its money
+    booked_at: datetime | None = None  # when the bank account moved in the books
     handled_at: datetime | None = None
     handled_by: str | None = None
 
 
-BankMovementKind = Literal["sent_back", "sweep"]
+BankMovementKind = Literal["sent_back", "sweep", "order"]
 
 
 class BankMovement(NamedTuple):
-    """Money that a person recorded as gone from the live bank account."""
+    """Money that the books know as gone from the live bank account, for a line that shows it.
+
+    The books of an order have only its return: the money left and came back.
+    """
 
     kind: BankMovementKind
-    name: str  # the reference of the line that was sent back, or the number of the sweep
+    name: str  # the reference of the line that was sent back or of the order, the sweep's number
     amount: int
-    tid: str
+    tid: str | None
     time: datetime
     matched: str | None  # the reference of the line that shows it
 
@@ -570,10 +597,17 @@ class FeeSweep(Struct, frozen=True):
 
 
 class RunNumbers(NamedTuple):
-    """The number of the last run, and of the open one."""
+    """The number of the last run, and the open one."""
 
     last: int
-    open: int | None
+    open: PayoutRun | None
+
+
+class ApprovedRun(NamedTuple):
+    """When a run was approved, and its total without payouts that were cancelled."""
+
+    approved_at: datetime
+    total: int
 
 
 class EarnedFees(Struct, frozen=True):
@@ -604,18 +638,48 @@ class TopupSlip(Struct, frozen=True):
     tid: str
 
 
+class PersonDay(Struct, frozen=True):
+    """The sum that a person of the operator moved alone on a day."""
+
+    person: str
+    # These change after creation:
+    day: date
+    alone: int
+
+
+PendingMovementKind = Literal[
+    "topup",
+    "adjustment",
+    "release",
+    "merchant_adjustment",
+    "assign",
+    "send_back",
+    "charge",
+    "sweep",
+    "return",
+    "bank_account",
+    "import",
+]
+
+
 class PendingMovement(Struct, frozen=True):
-    """A top-up or adjustment that waits for a second operator."""
+    """A movement that waits for a second person."""
 
     id: UUID
     requested_at: datetime
-    requested_by: str
-    kind: Literal["topup", "adjustment"]
-    account: int
+    requested_by: str  # with the kind of the actor
+    kind: PendingMovementKind
     amount: int
     details: str
-    slip: str | None
+    account: int | None  # the wallet
+    tenant_id: int | None  # the merchant
+    payout_id: UUID | None  # that the bank returned
+    reference: str | None  # of the slip, the bank's line or the order
     below_zero: bool
+    # Of a bank account:
+    holder: str | None
+    bank: str | None
+    account_number: str | None
     # These change after creation:
     status: Literal["waiting", "done", "refused"] = "waiting"
     decided_at: datetime | None = None
@@ -647,6 +711,7 @@ class Transaction(Struct, frozen=True):
 class AccessToken(Struct, frozen=True):
     """An issued Bearer token, known by its digest only. Times are real time.
 
+    `binding` ties it to its client and scope, by the master key.
     `sandbox_offset_seconds` is the clock's offset at issue: the token also ages on that clock.
     """
 
@@ -656,6 +721,7 @@ class AccessToken(Struct, frozen=True):
     issued_at: datetime
     expires_at: datetime
     sandbox_offset_seconds: int
+    binding: bytes
 
 
 class SavedResponse(Struct, frozen=True):
@@ -726,7 +792,8 @@ Channel = Literal["email", "sms"]
 class Message(Struct, frozen=True):
     """A message to a person, stored in the transaction that caused it and sent later.
 
-    `parameters` is JSON text: the content for the message's kind (`laari.rules.messages`).
+    `parameters` is the content for the message's kind (`laari.rules.messages`), as JSON that is
+    encrypted for this recipient.
     """
 
     id: UUID
@@ -735,7 +802,7 @@ class Message(Struct, frozen=True):
     channel: Channel
     recipient: str
     language: Language
-    parameters: str
+    parameters: bytes
     tenant_id: int | None
     customer_id: UUID | None
     object_id: UUID | None

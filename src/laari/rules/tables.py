@@ -1,9 +1,10 @@
-"""How the rules name the tables of the database: tables, lookups and additions.
+"""How the rules name the tables of the database: tables, lookups, additions and removals.
 
 `World.payments` is the table, for a command's needs; `world.payments` are the loaded rows.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from operator import attrgetter
 from typing import Any, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 from msgspec import Struct
@@ -27,7 +28,7 @@ class Rows(Generic[K, V]):
         self.seen: dict[K, V] = {}
         self.added: dict[K, V] = {}
         self.changed: dict[K, V] = {}
-        self._locked: set[K] = set()
+        self._locked: dict[K, V] = {}
 
     def show(self, key: K, row: V) -> None:
         """Takes in a row that was read without a lock: another process may be changing it now."""
@@ -35,8 +36,11 @@ class Rows(Generic[K, V]):
 
     def lock(self, key: K, row: V) -> None:
         """Takes in a row that nobody else can change until this batch is done."""
-        self._locked.add(key)
-        self.seen[key] = row
+        self.seen[key] = self._locked[key] = row
+
+    def before(self, key: K) -> V | None:
+        """The row as it was when the batch locked it."""
+        return self._locked.get(key)
 
     def is_locked(self, key: K) -> bool:
         return key in self._locked
@@ -97,12 +101,22 @@ class Stored(Generic[R]):
 
     `contested` names a unique index on which two batches may meet. Every batch inserts in the order
     of these fields, so that two batches never wait for each other.
+
+    `kept` names the key of a record whose changes are kept too, for the audit. Tables that payments
+    write are not kept: their values follow from sealed rows.
     """
 
-    def __init__(self, record: type[R], table: str, contested: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        record: type[R],
+        table: str,
+        contested: tuple[str, ...] = (),
+        kept: tuple[str, ...] = (),
+    ) -> None:
         self.record = record
         self.table = table
         self.contested = contested
+        self.kept = kept
 
 
 class Table(Declared[Rows[K, R]], Stored[R], Generic[K, R]):
@@ -125,9 +139,11 @@ class Table(Declared[Rows[K, R]], Stored[R], Generic[K, R]):
         replaced_from: str | None = None,
         contested: tuple[str, ...] = (),
         shared: bool = False,
+        kept: bool = False,
     ) -> None:
-        super().__init__(record, table, contested)
+        super().__init__(record, table, contested, key if kept else ())
         self.key = key
+        self.key_of = cast("Callable[[R], K]", attrgetter(*key))
         self.changes_from = changes_from
         self.replaced_from = replaced_from
         self.shared = shared
@@ -143,6 +159,16 @@ class Additions(Declared[list[R]], Stored[R], Generic[R]):
     """Rows that are only added."""
 
     holder = list
+
+
+class Removals(Declared[list[K]], Generic[K]):
+    """Rows that are deleted without being loaded: all with one of these values in `column`."""
+
+    holder = list
+
+    def __init__(self, table: str, column: str) -> None:
+        self.table = table
+        self.column = column
 
 
 # A command can name these in its needs, by a key.

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from laari.rules import terms
 from laari.rules.calendar import LATEST
 from laari.rules.command import Command
 from laari.rules.people.scopes import SCOPES
 from laari.rules.records import AccessToken, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
-
-LIFETIME = timedelta(hours=24)
 
 
 @lru_cache(maxsize=1024)  # ten scopes have 2^10 combinations
@@ -49,6 +48,7 @@ class IssueToken(Command[AccessToken]):
     """Stores a token by its digest."""
 
     digest: bytes
+    binding: bytes
     client_id: str
     scope: str
     sandbox_offset_seconds: int
@@ -59,7 +59,7 @@ class IssueToken(Command[AccessToken]):
 
     def decide(self, world: World) -> AccessToken | Refusal:
         """No token outlives its client, which may have expired since it was looked up."""
-        expires_at = min(world.now + LIFETIME, self.client_expires_at or LATEST)
+        expires_at = min(world.now + terms.ACCESS_TOKEN_LIFE, self.client_expires_at or LATEST)
         if expires_at <= world.now:
             return refuse("unauthorized")
         token = AccessToken(
@@ -69,6 +69,7 @@ class IssueToken(Command[AccessToken]):
             issued_at=world.now,
             expires_at=expires_at,
             sandbox_offset_seconds=self.sandbox_offset_seconds,
+            binding=self.binding,
         )
         world.access_tokens.append(token)
         return token

@@ -16,7 +16,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note_wallet
 from laari.rules.periods import Counted, Moment, Period, running
-from laari.rules.records import Failure, Payment, Tenant, Tier, Transaction, Wallet
+from laari.rules.records import Failure, Payment, Tenant, Tier, Transaction, Transfer, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
@@ -157,7 +157,8 @@ def refund_to_wallet(
     """
     merchant, details = ledger.merchant_account(tenant), payment.title or payment.reference
     now, name = world.at(tenant), tenant.merchant_name
-    return _move_money(world, now, wallet, "refund", merchant, amount, name, details, payment.id)
+    moved = _move_money(world, now, wallet, "refund", merchant, amount, name, details, payment.id)
+    return moved.transaction
 
 
 def move_outside_money(
@@ -177,25 +178,34 @@ def move_outside_money(
         name, other = "Top-up", ledger.outside_account(mode)
     else:
         name, other = "Adjustment", ledger.corrections_account(mode)
-    return _move_money(world, now, wallet, kind, other, amount, name, details)
+    return _move_money(world, now, wallet, kind, other, amount, name, details).transaction
 
 
 def add_received_money(world: World, wallet: Wallet, amount: int, details: str) -> Transaction:
     """Tops a wallet up with money that the bank account has received before."""
     received = ledger.unallocated_account(wallet.mode)
-    return _move_money(world, world.now, wallet, "topup", received, amount, "Top-up", details)
+    moved = _move_money(world, world.now, wallet, "topup", received, amount, "Top-up", details)
+    return moved.transaction
 
 
 def move_withdrawal(
     world: World, account: int, other: ledger.Account, amount: int, details: str
-) -> UUID:
+) -> Transfer:
     """Moves money of a withdrawal out of the wallet, or back if the amount is positive.
 
-    The limits of the tier are for payments: they do not count it. Returns the transfer's id.
+    The limits of the tier are for payments: they do not count it.
     """
-    wallet = world.wallets[account]
-    _move_money(world, world.now, wallet, "withdrawal", other, amount, "Withdrawal", details)
-    return world.transfers[-1].id
+    wallet, name = world.wallets[account], "Withdrawal"
+    return _move_money(
+        world, world.now, wallet, "withdrawal", other, amount, name, details
+    ).transfer
+
+
+class _Moved(NamedTuple):
+    """Money that entered or left a wallet: in the books, and in the customer's history."""
+
+    transfer: Transfer
+    transaction: Transaction
 
 
 def _move_money(
@@ -208,10 +218,10 @@ def _move_money(
     name: str,
     details: str,
     payment_id: UUID | None = None,
-) -> Transaction:
+) -> _Moved:
     tid, own = world.new_tid(), ledger.wallet_account(wallet)
     debit, credit = (other, own) if amount > 0 else (own, other)
-    ledger.transfer(world, kind, debit, credit, abs(amount), tid, now, payment_id=payment_id)
+    transfer = ledger.transfer(world, kind, debit, credit, abs(amount), tid, now, payment_id)
     world.wallets.change(wallet.account, replace(wallet, balance=wallet.balance + amount))
     transaction = Transaction(
         tid=tid,
@@ -224,7 +234,7 @@ def _move_money(
         status="success",
     )
     world.transactions.append(transaction)
-    return transaction
+    return _Moved(transfer, transaction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +265,16 @@ class SetSandboxWallet(TenantCommand[Wallet]):
         after = world.wallets[account]
         if after != wallet:
             note_wallet(
-                *(world, self.actor, "sandbox.set_wallet", wallet, after),
+                world,
+                self.actor,
+                "sandbox.set_wallet",
+                wallet,
+                after,
                 merchant_id=self.tenant.merchant_id,
                 moved=moved,
             )
         return after
+
+
+def no_wallet(account: int) -> Refusal:
+    return refuse("not_found", f"No wallet has the account number {account}.")

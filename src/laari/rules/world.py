@@ -1,18 +1,21 @@
 """The rows that one batch has loaded, and the changes of its decisions, for the store to write."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
-from datetime import datetime, timedelta
-from typing import TypeAlias, cast
+from collections.abc import Callable, Hashable, Iterable
+from datetime import date, datetime, timedelta
+from typing import NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 from msgspec import Struct
 
 from laari.rules import ids
 from laari.rules.actors import Payer
+from laari.rules.people_records import ContactChange, ContactKind, Customer
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
+    AccountOwner,
+    ApprovedRun,
     Authorization,
     BankAccount,
     BankLine,
@@ -39,6 +42,7 @@ from laari.rules.records import (
     PayoutRun,
     PayoutTerms,
     PendingMovement,
+    PersonDay,
     ReferenceClaim,
     Refund,
     RunNumbers,
@@ -55,7 +59,7 @@ from laari.rules.records import (
     Wallet,
     WalletFreeze,
 )
-from laari.rules.tables import Additions, K, Loaded, Lookup, R, Table
+from laari.rules.tables import Additions, K, Loaded, Lookup, R, Removals, Table
 
 # A tenant, an operation, and the idempotency key that was sent to it.
 ResponseKey: TypeAlias = tuple[int, str, str]
@@ -65,6 +69,20 @@ ReferenceKey: TypeAlias = tuple[int, str]
 DueKey: TypeAlias = tuple[int, datetime | None]
 # A movement out of the bank account, by its kind and name.
 MovementKey: TypeAlias = tuple[BankMovementKind, str]
+
+
+class Keys(NamedTuple):
+    """What the master key does for a decision."""
+
+    encrypt: Callable[[bytes, bytes], bytes]  # a text, bound to its context
+    digest: Callable[[str, str], bytes]  # for a purpose, the stored form of a code or a link
+
+
+def _no_key(*_: object) -> bytes:
+    raise RuntimeError("this process writes no messages and no codes: it has no key for them")
+
+
+NO_KEYS = Keys(_no_key, _no_key)
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
@@ -92,7 +110,46 @@ class World:
     clocks = Table[int, TenantClock](
         TenantClock, "tenants", ("id",), changes_from="clock_offset_seconds"
     )
+    # A movement before everything that it is about.
+    movements = Table[UUID, PendingMovement](
+        PendingMovement, "pending_movements", ("id",), changes_from="status", kept=True
+    )
+    # Money that lines of an import have credited. The lock on its movement protects the sum.
+    imported_sums = Lookup[UUID, int]()
+    # The payout of an order, which never changes.
+    order_payouts = Lookup[str, UUID]()
+    # A run before its payouts, and a payout before its orders, its tenant and the merchant. Other
+    # writes lock a merchant for themselves, and none of them locks one of these after it.
+    runs = Table[UUID, PayoutRun](
+        PayoutRun,
+        "payout_runs",
+        ("id",),
+        changes_from="status",
+        contested=("mode", "number"),
+        kept=True,
+    )
+    run_numbers = Lookup[Mode, RunNumbers]()
+    # The runs that were approved last, in a time of at least a day.
+    approved_runs = Lookup[Mode, tuple[ApprovedRun, ...]]()
+    run_payouts = Lookup[UUID, tuple[UUID, ...]]()
+    payouts = Table[UUID, Payout](Payout, "payouts", ("id",), changes_from="status", kept=True)
+    payout_orders = Lookup[UUID, tuple[str, ...]]()
+    orders = Table[str, BankOrder](
+        BankOrder, "bank_orders", ("reference",), changes_from="status", kept=True
+    )
+    # The uses of lines that name an order. Its payout is locked, so no other batch adds one.
+    answers = Lookup[str, frozenset[str]]()
+    # Merchants in one mode, by their number, for commands that only know the number.
+    tenants = Lookup[int, Tenant]()
     merchants = Table[str, MerchantActivity](MerchantActivity, "merchants", ("id",), shared=True)
+    customers = Table[UUID, Customer](Customer, "customers", ("id",), changes_from="mobile")
+    # The open change of each contact of a customer. The lock on the customer protects it.
+    open_contact_changes = Lookup[tuple[UUID, ContactKind], UUID]()
+    contact_changes = Table[UUID, ContactChange](
+        ContactChange, "contact_changes", ("id",), changes_from="attempts"
+    )
+    # Customers by a contact of theirs. A unique index decides whose it is.
+    contact_holders = Lookup[tuple[Mode, ContactKind, str], UUID]()
     payments = Table[UUID, Payment](Payment, "payments", ("id",), changes_from="status")
     requests = Table[UUID, PaymentRequest](
         PaymentRequest, "payment_requests", ("id",), changes_from="status"
@@ -104,28 +161,37 @@ class World:
         changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
+    # What a person moved alone: its lock lets only one of their movements be decided at a time. It
+    # comes after merchants, because the approval of an application locks the merchant first.
+    person_days = Table[str, PersonDay](
+        PersonDay,
+        "person_days",
+        ("person",),
+        changes_from="day",
+        contested=("person",),
+        kept=True,
+    )
     # Top-ups by their bank slip. The slip is locked, before a line with the same reference is read:
     # no index covers both.
     topups = Lookup[tuple[Mode, str], Transaction]()
     bank_lines = Table[str, BankLine](
-        BankLine, "bank_lines", ("reference",), changes_from="use", contested=("reference",)
+        BankLine,
+        "bank_lines",
+        ("reference",),
+        changes_from="use",
+        contested=("reference",),
+        kept=True,
     )
-    # The uses of lines that name an order.
-    answers = Lookup[str, frozenset[str]]()
+    # The people who imported lines of a day of the bank.
+    importers = Lookup[date, frozenset[str]]()
+    # The last sign-off of a day.
+    signoffs = Lookup[date, FloatSignoff]()
     # Money that left the bank account. A unique index decides which line is matched with it.
     bank_movements = Lookup[MovementKey, BankMovement]()
-    # A run before its payouts, and a payout before its orders.
-    runs = Table[UUID, PayoutRun](
-        PayoutRun, "payout_runs", ("id",), changes_from="status", contested=("mode", "number")
-    )
-    run_numbers = Lookup[Mode, RunNumbers]()
-    payouts = Table[UUID, Payout](Payout, "payouts", ("id",), changes_from="status")
-    orders = Table[str, BankOrder](BankOrder, "bank_orders", ("reference",), changes_from="status")
     # Live customers by one of their contacts, in the form that is compared.
     recipients = Lookup[tuple[CustomerType, str], Contact]()
-    movements = Table[UUID, PendingMovement](
-        PendingMovement, "pending_movements", ("id",), changes_from="status"
-    )
+    # Movements that wait, by the slip, line or order that they are about. A unique index decides.
+    waiting_references = Lookup[str, UUID]()
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
     # Every movement that takes money from a merchant locks its row. The look-ups come after the
     # lock, so they see what the last such movement did.
@@ -142,8 +208,9 @@ class World:
     # The money of a tenant for a payout up to a cut-off, or up to now (None).
     dues = Lookup[DueKey, Due]()
     payout_terms = Table[int, PayoutTerms](PayoutTerms, "payout_terms", ("tenant_id",))
-    # All bank accounts of a tenant or a wallet.
+    # All bank accounts of a tenant or a wallet, and the owner of both.
     bank_accounts = Lookup[int, tuple[BankAccount, ...]]()
+    account_owners = Lookup[int, AccountOwner]()
     # The number of refunds of a payment, without those of this batch.
     refund_counts = Lookup[UUID, int]()
     # A tenant and a till since its last closing. The unique number decides between two closings.
@@ -167,24 +234,40 @@ class World:
     transactions = Additions(Transaction, "transactions")
     refunds = Additions(Refund, "refunds")
     earned_fees = Lookup[Mode, EarnedFees]()
-    fee_sweeps = Additions(FeeSweep, "fee_sweeps", contested=("mode", "number"))
-    fund_movements = Additions(FundMovement, "fund_movements")
-    bank_files = Additions(StoredBankFile, "bank_files")
-    float_signoffs = Additions(FloatSignoff, "float_signoffs")
+    fee_sweeps = Additions(
+        FeeSweep, "fee_sweeps", contested=("mode", "number"), kept=("transfer_id",)
+    )
+    fund_movements = Additions(FundMovement, "fund_movements", kept=("transfer_id",))
+    new_bank_accounts = Additions(BankAccount, "bank_accounts")
+    bank_files = Additions(StoredBankFile, "bank_files", kept=("run_id",))
+    float_signoffs = Additions(FloatSignoff, "float_signoffs", kept=("id",))
     till_closings = Additions(
-        TillClosing, "till_closings", contested=("tenant_id", "till", "number")
+        TillClosing, "till_closings", contested=("tenant_id", "till", "number"), kept=("id",)
     )
     access_tokens = Additions(AccessToken, "access_tokens")
+    # Log-ins of customers that end, and links that would set a password of theirs.
+    ended_sessions = Removals[UUID]("sessions", "customer_id")
+    ended_password_links = Removals[UUID]("password_links", "customer_id")
     messages = Additions(Message, "messages")
     journal = Additions(JournalEntry, "journal")
     events = Additions(Event, "events")
 
     def __init__(
-        self, now: datetime, origin: str, random: ids.Random, channels: frozenset[str] = frozenset()
+        self,
+        now: datetime,
+        origin: str,
+        random: ids.Random,
+        channels: frozenset[str] = frozenset(),
+        keys: Keys = NO_KEYS,
+        second_person_above: int | None = None,
     ) -> None:
         self.now = now
         self.origin = origin  # the public address of the service, for links
         self.channels = channels  # by which the service can send messages
+        self.encrypt = keys.encrypt  # the content of a message, for its recipient
+        self.digest = keys.digest
+        # What one person of the operator may move alone on a day, in laari; None is no limit.
+        self.second_person_above = second_person_above
         self._random = random
         self.tiers: dict[str, Tier] = {}
         # Sums of sandbox rows in periods they have left: as looked up (0 if there is none), and as
@@ -201,6 +284,12 @@ class World:
 
     def new_tid(self) -> str:
         return ids.new_tid(self.now, self._random)
+
+    def new_secret(self) -> str:
+        return ids.new_secret(self._random)
+
+    def new_code(self, digits: int) -> str:
+        return ids.new_code(self._random, digits)
 
     def at(self, tenant: Tenant | None) -> datetime:
         """The tenant's time, the same for every command of the batch."""
@@ -239,78 +328,85 @@ class World:
         return payer.mode == tenant.mode and self.same_mode(tenant, payer.account)
 
 
-Registered: TypeAlias = Table[Hashable, Struct] | Lookup[Hashable, object] | Additions[Struct]
+Registered: TypeAlias = (
+    Table[Hashable, Struct] | Lookup[Hashable, object] | Additions[Struct] | Removals[Hashable]
+)
 
 # In the order in which every batch loads, locks and writes.
 REGISTRY: tuple[Registered, ...] = tuple(
     declared
     for declared in vars(World).values()
-    if isinstance(declared, Table | Lookup | Additions)
+    if isinstance(declared, Table | Lookup | Additions | Removals)
 )
+
+
+# Adds needs that only loaded rows can name.
+Follow: TypeAlias = Callable[["Needs", World], None]
 
 
 class Needs:
     """The rows that the commands of a batch need: to read, or to lock because they may change."""
 
     __slots__ = (
-        "_locks",
-        "_reads",
-        "orders_of_payouts",
-        "payers_of",
-        "payouts_of_runs",
-        "returns_payouts",
+        "followers",
+        "locks",
+        "reads",
         "sandbox_charging",
         "sandbox_spending",
-        "sends_payouts",
         "wallets_of_authorizations",
     )
 
     def __init__(self) -> None:
-        self._locks: defaultdict[object, set[Hashable]] = defaultdict(set)
-        self._reads: defaultdict[object, set[Hashable]] = defaultdict(set)
+        # The keys of each table that a command names.
+        self.locks: defaultdict[object, set[Hashable]] = defaultdict(set)
+        self.reads: defaultdict[object, set[Hashable]] = defaultdict(set)
         # Sandbox wallets and authorizations that may count something in their periods, each with
         # the offset of its clock.
         self.sandbox_spending: set[tuple[int, int]] = set()
         self.sandbox_charging: set[tuple[UUID, int]] = set()
-        # Their wallets and requests are known only when these rows are loaded.
-        self.payers_of: set[UUID] = set()
-        self.payouts_of_runs: set[UUID] = set()
-        self.orders_of_payouts: set[UUID] = set()
-        # Whether payouts need the bank accounts of their owners, or wallets that get money back.
-        self.sends_payouts = False
-        self.returns_payouts = False
+        # What to do after a table is loaded: its rows may name rows of later tables.
+        self.followers: defaultdict[object, list[Follow]] = defaultdict(list)
+        # The wallets of these are known only when they are loaded.
         self.wallets_of_authorizations: set[UUID] = set()
 
     def lock(self, table: Table[K, R], key: K) -> None:
         """A row that may be changed, or that must stay as it is until the batch is committed."""
-        self._locks[table].add(key)
+        self.locks[table].add(key)
 
     def read(self, table: Loaded[K], key: K) -> None:
         """A row that is only read, without a lock."""
-        self._reads[table].add(key)
+        self.reads[table].add(key)
+
+    def then(self, table: Loaded[K], follow: Follow) -> None:
+        """Names rows that are known only when the rows of this table are loaded.
+
+        They are of later tables. A batch may load twice, so `follow` only adds needs.
+        """
+        self.followers[table].append(follow)
 
     def locked(self, table: Loaded[K]) -> set[K]:
-        return cast("set[K]", self._locks.get(table, set()))
+        return cast("set[K]", self.locks.get(table, set()))
 
     def only_read(self, table: Loaded[K]) -> set[K]:
         """Keys that a command reads and none locks: a locked row serves both."""
-        wanted = self._reads.get(table)
+        wanted = self.reads.get(table)
         if wanted is None:
             return set()
-        return cast("set[K]", wanted - self._locks.get(table, set()))
+        return cast("set[K]", wanted - self.locks.get(table, set()))
 
     def take_back(self, table: Loaded[K]) -> None:
         """Drops the reads of this table: they are done, and found nothing."""
-        self._reads.pop(table, None)
-
-    def names(self, table: object) -> bool:
-        """Whether any command needs a row of this table."""
-        return table in self._locks or table in self._reads
+        self.reads.pop(table, None)
 
     @property
     def takes_locks(self) -> bool:
-        """Whether the batch locks any row."""
-        return bool(self._locks)
+        """Whether the batch locks any row, also one that it has yet to find."""
+        return bool(self.locks or self.followers)
+
+    @property
+    def only_references(self) -> bool:
+        """Whether the batch only has to know which references are in use."""
+        return not self.locks and self.reads.keys() == {World.references}
 
     def spending(self, tenant: Tenant, account: int) -> None:
         """A wallet that pays this tenant."""
@@ -325,32 +421,111 @@ class Needs:
         if tenant.mode == "sandbox":
             self.sandbox_charging.add((authorization_id, tenant.clock_offset_seconds))
 
-    def outgoing(self, tenant: Tenant) -> None:
+    def outgoing(self, tenant_id: int) -> None:
         """A merchant that money is taken from."""
-        self.lock(World.funds, tenant.id)
-        self.read(World.balances, tenant.id)
+        self.lock(World.funds, tenant_id)
+        self.read(World.balances, tenant_id)
 
-    def paying_out(self, tenant: Tenant, cut_off: datetime | None) -> None:
+    def paying_out(self, tenant_id: int, cut_off: datetime | None) -> None:
         """A merchant that is paid out up to the cut-off, or all that is available."""
-        self.outgoing(tenant)
-        self.read(World.dues, (tenant.id, cut_off))
-        self.read(World.payout_terms, tenant.id)
-        self.read(World.bank_accounts, tenant.id)
+        self.outgoing(tenant_id)
+        self.read(World.dues, (tenant_id, cut_off))
+        self.read(World.payout_terms, tenant_id)
+        self.read(World.bank_accounts, tenant_id)
+
+    def activity(self, tenant_id: int) -> None:
+        """A tenant, and whether its merchant is active until the batch is done."""
+
+        def follow(needs: Needs, world: World) -> None:
+            tenant = world.tenants.get(tenant_id)
+            if tenant is not None:
+                needs.lock(World.merchants, tenant.merchant_id)
+
+        self.read(World.tenants, tenant_id)
+        self.then(World.tenants, follow)
+
+    def open_contact_change(self, customer_id: UUID, contact: ContactKind) -> None:
+        """A customer, and the open change of this contact: it begins and ends under this lock."""
+
+        def follow(needs: Needs, world: World) -> None:
+            change_id = world.open_contact_changes.get((customer_id, contact))
+            if change_id is not None:
+                needs.lock(World.contact_changes, change_id)
+
+        self.lock(World.customers, customer_id)
+        self.read(World.open_contact_changes, (customer_id, contact))
+        self.then(World.open_contact_changes, follow)
+
+    def contact_change(self, customer_id: UUID, change_id: UUID) -> None:
+        """A change and its customer, and the customer who has the new contact meanwhile."""
+
+        def follow(needs: Needs, world: World) -> None:
+            change, customer = world.contact_changes.get(change_id), world.customers[customer_id]
+            if change is not None:
+                holder = (customer.mode, change.contact, change.new_value)
+                needs.read(World.contact_holders, holder)
+
+        self.lock(World.customers, customer_id)
+        self.lock(World.contact_changes, change_id)
+        self.then(World.contact_changes, follow)
 
     def run(self, run_id: UUID) -> None:
-        """A run, with all of its payouts."""
+        """A run, with all of its payouts: a payout joins a run only while the run is locked."""
+
+        def follow(needs: Needs, world: World) -> None:
+            for payout_id in world.run_payouts[run_id]:
+                needs.lock(World.payouts, payout_id)
+
         self.lock(World.runs, run_id)
-        self.payouts_of_runs.add(run_id)
+        self.read(World.run_payouts, run_id)
+        self.then(World.run_payouts, follow)
 
     def payout(self, payout_id: UUID) -> None:
-        """A payout, with all of its orders."""
+        """A payout with all of its orders, and its owner."""
+
+        def follow(needs: Needs, world: World) -> None:
+            payout = world.payouts.get(payout_id)
+            if payout is not None:
+                needs.owner(payout)
+
+        def follow_orders(needs: Needs, world: World) -> None:
+            for reference in world.payout_orders[payout_id]:
+                needs.lock(World.orders, reference)
+
         self.lock(World.payouts, payout_id)
-        self.orders_of_payouts.add(payout_id)
-        self.returns_payouts = True
+        self.then(World.payouts, follow)
+        self.read(World.payout_orders, payout_id)
+        self.then(World.payout_orders, follow_orders)
+
+    def order(self, reference: str) -> None:
+        """An order that may exist, with its payout."""
+
+        def follow(needs: Needs, world: World) -> None:
+            payout_id = world.order_payouts.get(reference)
+            if payout_id is not None:
+                needs.payout(payout_id)
+
+        self.read(World.order_payouts, reference)
+        self.then(World.order_payouts, follow)
+
+    def owner(self, payout: Payout) -> None:
+        """The merchant of a payout, or the wallet of a withdrawal."""
+        if payout.tenant_id is None:
+            self.lock(World.wallets, payout.owner)
+        else:
+            self.read(World.tenants, payout.tenant_id)
 
     def refunding(self, tenant: Tenant, payment_id: UUID) -> None:
         """A payment, with the wallet that paid it, its request and its earlier refunds."""
-        self.outgoing(tenant)
+
+        def follow(needs: Needs, world: World) -> None:
+            payment = world.payments.get(payment_id)
+            if payment is not None and payment.payer_account is not None:
+                needs.lock(World.wallets, payment.payer_account)
+                if payment.request_id is not None:
+                    needs.lock(World.requests, payment.request_id)
+
+        self.outgoing(tenant.id)
         self.lock(World.payments, payment_id)
-        self.payers_of.add(payment_id)
+        self.then(World.payments, follow)
         self.read(World.refund_counts, payment_id)

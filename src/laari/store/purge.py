@@ -12,11 +12,12 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.errors import LaariError
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.idempotency import RETENTION
+from laari.rules.ids import first_id
 from laari.store.people.acting import acting
-from laari.store.people.sessions import IDLE
 from laari.store.reads.listing import Position
 
 MOST = 2_000  # rows in one transaction: short locks, and other work in between
@@ -25,11 +26,6 @@ DELIVERIES_KEPT = timedelta(days=7)
 
 # An attempt that is in progress is recorded within its lease, which is a matter of minutes.
 _ENDED = "d.status <> 'pending' AND d.next_attempt_at <= now() - interval '1 hour'"
-
-
-def first_id(moment: datetime) -> UUID:
-    """The lowest id that is made at this moment."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 # Tenant by tenant, along an index of this expression, since each has its own clock. A row that a
@@ -63,7 +59,7 @@ async def purge_access_tokens(connection: Connection, now: datetime, most: int =
 
 async def purge_sessions(connection: Connection, now: datetime) -> None:
     """Purges ended sessions, and expired links for passwords and sign-ups."""
-    await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
+    await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - terms.SESSION_IDLE)
     await connection.execute("DELETE FROM password_links WHERE expires_at < $1", now)
     await connection.execute("DELETE FROM customer_signups WHERE expires_at < $1", now)
 
@@ -148,10 +144,10 @@ class SandboxTenant(NamedTuple):
 
 async def sandboxes(connection: Connection) -> list[SandboxTenant]:
     rows = await connection.fetch(
-        "SELECT t.id, m.sandbox_account FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
-        "WHERE t.mode = 'sandbox' ORDER BY t.id"
+        "SELECT t.id AS tenant_id, m.sandbox_account AS account FROM tenants t "
+        "JOIN merchants m ON m.id = t.merchant_id WHERE t.mode = 'sandbox' ORDER BY t.id"
     )
-    return [SandboxTenant(*row) for row in rows]
+    return [SandboxTenant(**row) for row in rows]
 
 
 async def purge_failed_lines(

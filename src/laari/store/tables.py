@@ -10,11 +10,11 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct, defstruct, json
 
-from laari.rules.records import BankAccount
-from laari.rules.tables import Stored, Table
+from laari.rules.tables import Removals, Stored, Table
 from laari.rules.world import World
 
 K = TypeVar("K", bound=Hashable)
+V = TypeVar("V", bound=Hashable)  # of a column
 R = TypeVar("R", bound=Struct)
 
 _to_json = json.Encoder().encode
@@ -87,7 +87,7 @@ class Statements(Generic[R]):
     ) -> Callable[[asyncpg.Connection, list[Any]], Awaitable[dict[Any, R]]]:
         statement = f"{self.select} WHERE {column} = ANY($1)"
 
-        async def find(connection: asyncpg.Connection, values: list[Any]) -> dict[Any, R]:
+        async def find(connection: asyncpg.Connection, values: list[V]) -> dict[V, R]:
             rows = await connection.fetch(statement, values)
             return {row[column]: self.record(*row) for row in rows}
 
@@ -114,6 +114,42 @@ class Statements(Generic[R]):
         return f"INSERT INTO {self.name} ({self.columns}) {self.given(parameter)}"
 
 
+class KeptChanges(Generic[R]):
+    """The statement that keeps the changes of one table's records, with all their values.
+
+    Bytes are left out: they are large, and their digest is a value too.
+    """
+
+    def __init__(self, stored: Stored[R]) -> None:
+        hints = get_type_hints(stored.record, include_extras=True)
+        fields = [name for name in stored.record.__struct_fields__ if hints[name] is not bytes]
+        self._table = stored.table
+        self._state = _encoder(fields)
+        self._key = stored.kept
+
+    def encode(self, changes: Iterable[tuple[R | None, R]]) -> str:
+        """Of each record before, None if it is new, and after."""
+        kept = [
+            {
+                "key": " ".join(str(getattr(after, field)) for field in self._key),
+                "before": None if before is None else self._text(before),
+                "after": self._text(after),
+            }
+            for before, after in changes
+        ]
+        return _to_json(kept).decode()
+
+    def _text(self, row: R) -> str:
+        return self._state([row])[1:-1]  # of a list with one
+
+    def insert(self, parameter: int) -> str:
+        return (
+            "INSERT INTO record_changes (record, key, before, after) "
+            f"SELECT '{self._table}', key, before, after FROM "
+            f"json_to_recordset(${parameter}::json) AS sent (key text, before text, after text)"
+        )
+
+
 class KeyedStatements(Statements[R], Generic[K, R]):
     """Adds statements by the table's own key: lock, read, change and replace."""
 
@@ -133,7 +169,7 @@ class KeyedStatements(Statements[R], Generic[K, R]):
             self.read_by_key = self.select_by(*table.key)
             self.lock_by_key = self.select_by(*table.key, lock=lock)
         self.add = self.upsert if table.replaced_from else self.insert
-        self.key_of = cast("Callable[[R], K]", attrgetter(*table.key))
+        self.key_of = table.key_of
         self._sent_changes = (*table.key, *self._changes)
         self.encode_changes: Callable[[Iterable[R]], str] = _encoder(self._sent_changes)
 
@@ -155,6 +191,20 @@ class KeyedStatements(Statements[R], Generic[K, R]):
         return f"{self.insert(parameter)} ON CONFLICT ({key}) DO UPDATE SET {values}"
 
 
+def delete_by(removals: Removals[K]) -> Callable[[int], str]:
+    """The statement that deletes all rows with one of the keys of its parameter."""
+
+    def delete(parameter: int) -> str:
+        keys = f"SELECT value::uuid FROM json_array_elements_text(${parameter}::json)"
+        return f"DELETE FROM {removals.table} WHERE {removals.column} IN ({keys})"
+
+    return delete
+
+
+def encode_keys(keys: Iterable[Hashable]) -> str:
+    return _to_json(list(keys)).decode()
+
+
 def _from(record: type[Struct], first: str | None) -> tuple[str, ...]:
     fields = record.__struct_fields__
     return () if first is None else fields[fields.index(first) :]
@@ -163,6 +213,7 @@ def _from(record: type[Struct], first: str | None) -> tuple[str, ...]:
 # What other modules read, by the names of the registry.
 PAYMENTS = KeyedStatements(World.payments)
 REQUESTS = KeyedStatements(World.requests)
+CONTACT_CHANGES = KeyedStatements(World.contact_changes)
 AUTHORIZATIONS = KeyedStatements(World.authorizations)
 WALLETS = KeyedStatements(World.wallets)
 SANDBOX_PERIODS = KeyedStatements(World.sandbox_periods)
@@ -173,7 +224,7 @@ PAYOUTS = KeyedStatements(World.payouts)
 BANK_ORDERS = KeyedStatements(World.orders)
 BANK_LINES = KeyedStatements(World.bank_lines)
 BANK_FILES = Statements(World.bank_files)
-BANK_ACCOUNTS = Statements(Stored(BankAccount, "bank_accounts"))
+BANK_ACCOUNTS = Statements(World.new_bank_accounts)
 FLOAT_SIGNOFFS = Statements(World.float_signoffs)
 REFERENCES = KeyedStatements(World.references)
 SAVED_RESPONSES = KeyedStatements(World.saved_responses)

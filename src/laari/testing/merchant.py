@@ -2,20 +2,22 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 
 from laari.rules.ids import AUTHORIZATION, PAYMENT, PAYMENT_REQUEST
-from laari.testing.receiver import Inbox, id_of
+from laari.testing.receiver import Inbox, Resource, id_of
 from laari_client import Laari
 from laari_client.models import Authorization, HostedPayment, PaymentRequest, SandboxWallet
+
+Made: TypeAlias = Mapping[str, Any]  # the answer of `POST /sandbox/merchants`
 
 
 class SandboxMerchant:
     """`client` speaks for the merchant; `customer` and `clock` are what only a sandbox has."""
 
-    def __init__(self, url: str, made: Mapping[str, Any], inbox: Inbox, http: httpx.Client) -> None:
+    def __init__(self, url: str, made: Made, inbox: Inbox, http: httpx.Client) -> None:
         self.url = url
         self.id: str = made["merchant_id"]
         self.name: str = made["name"]
@@ -36,7 +38,7 @@ class SandboxMerchant:
 class SandboxCustomer:
     """The customer of this merchant's sandbox."""
 
-    def __init__(self, client: Laari, made: Mapping[str, Any]) -> None:
+    def __init__(self, client: Laari, made: Made) -> None:
         self._client = client
         self.account_number: str = made["account_number"]
         self.api_key: str = made["api_key"]  # of the wallet interface
@@ -48,14 +50,14 @@ class SandboxCustomer:
         """The `customer` of a payment request to this customer."""
         return {"type": "vpa", "value": self.vpa}
 
-    def pay(self, asked: Any) -> HostedPayment | PaymentRequest:
+    def pay(self, asked: Resource) -> HostedPayment | PaymentRequest:
         """Pays a payment or a payment request; takes the resource or its id."""
         sandbox, wanted = self._client.sandbox, id_of(asked)
         if wanted.startswith(PAYMENT_REQUEST):
             return sandbox.payment_requests.pay(wanted)
         return sandbox.payments.pay(_known(wanted, PAYMENT))
 
-    def decline(self, asked: Any) -> HostedPayment | PaymentRequest | Authorization:
+    def decline(self, asked: Resource) -> HostedPayment | PaymentRequest | Authorization:
         """Declines a payment, a payment request or an authorization."""
         sandbox, wanted = self._client.sandbox, id_of(asked)
         if wanted.startswith(PAYMENT_REQUEST):
@@ -64,7 +66,7 @@ class SandboxCustomer:
             return sandbox.authorizations.reject(wanted)
         return sandbox.payments.reject(_known(wanted, PAYMENT))
 
-    def approve(self, authorization: Any) -> Authorization:
+    def approve(self, authorization: Resource) -> Authorization:
         """Approves an authorization."""
         wanted = _known(id_of(authorization), AUTHORIZATION)
         return self._client.sandbox.authorizations.approve(wanted)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from laari_client import WebhookVerificationError, verify_webhook
 from laari_client.models import Event
@@ -16,6 +16,15 @@ from laari_client.models import Event
 SIGNATURE = "Service-Signature"
 MAX_BODY_BYTES = 10 * 1024 * 1024
 DEFAULT_TIMEOUT_SECONDS = 10.0
+
+
+class HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+# A resource of the client, its JSON, or its id.
+Resource: TypeAlias = str | Mapping[str, object] | HasId
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class Inbox:
                     raise error
 
     def wait_for(
-        self, type: str, about: Any = None, *, timeout: float = DEFAULT_TIMEOUT_SECONDS
+        self, type: str, about: Resource | None = None, *, timeout: float = DEFAULT_TIMEOUT_SECONDS
     ) -> ReceivedWebhook:
         """Waits for the next acknowledged delivery of this type, and returns each one once.
 
@@ -160,12 +169,11 @@ class Inbox:
         return status
 
 
-def id_of(resource: Any) -> str:
+def id_of(resource: Resource) -> str:
     """The id of a resource of the client, of its JSON, or the id itself."""
     if isinstance(resource, str):
         return resource
-    found = resource["id"] if isinstance(resource, Mapping) else resource.id
-    return str(found)
+    return str(resource["id"] if isinstance(resource, Mapping) else resource.id)
 
 
 class Receiver:
@@ -185,7 +193,7 @@ class Receiver:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
-            def log_message(self, format: str, *args: Any) -> None:
+            def log_message(self, format: str, *args: object) -> None:
                 """Logs nothing between the results of the tests."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)

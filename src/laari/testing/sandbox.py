@@ -1,7 +1,5 @@
 """The running sandbox of a test session: `laari_sandbox`."""
 
-from typing import Any
-
 import httpx
 
 from laari.testing import SandboxError
@@ -17,7 +15,7 @@ class Sandbox:
         self._http = http
         self._receiver = receiver
 
-    def merchant(self, name: str = "Test shop", **fields: Any) -> SandboxMerchant:
+    def merchant(self, name: str = "Test shop", **fields: object) -> SandboxMerchant:
         """Makes a merchant; `fields` are those of `POST /sandbox/merchants`, such as `fee_bps`.
 
         Its webhooks come to this process unless you set `webhook_url`; None switches them off.

@@ -14,10 +14,9 @@ from laari.store import purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import fees
-from laari.store.people import contact_changes
 from laari.store.postgres.pool import Connection, Pool, open_pool
 from laari.store.reads import figures
-from laari.workers import expiry, purging, sealing
+from laari.workers import contacts, expiry, purging, sealing
 from laari.workers.messages import sms
 from laari.workers.messages.delivery import send_due
 from laari.workers.messages.smtp import Mailer
@@ -31,7 +30,6 @@ CONNECTIONS = 4
 JOB_SECONDS = 60.0  # nobody waits for a job
 FIGURES_EVERY_SECONDS = 2.0  # each reading adds newer rows itself
 FEES_EVERY_SECONDS = 5.0  # how late scheduled fees may begin
-CONTACTS_EVERY_SECONDS = 5.0  # how late a changed contact may take effect
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 SEND_EVERY_SECONDS = 1.0  # messages
@@ -65,7 +63,12 @@ async def run(
     # means a second message.
     outbox = Pool(dsn, 1)
     announcer = Announcer(pool)
-    runner = BatchRunner(dsn, settings.public_url, announce=announcer)
+    runner = BatchRunner(
+        dsn,
+        settings.public_url,
+        announce=announcer,
+        second_person_above=settings.second_operator_above,
+    )
     spine = Spine(runner.run)
     spine.start()
     sealer = sealing.Sealer(pool, master_key, settings.data_dir)
@@ -73,7 +76,7 @@ async def run(
         *_usual(pool, spine),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
         *_purging(pool, settings),
-        *_sending(outbox, settings),
+        *_sending(outbox, master_key, settings),
     ]
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)
@@ -109,8 +112,7 @@ def _usual(pool: Pool, spine: Spine) -> Iterator[Job]:
     yield Job("purge invitations", 3600, purge_by(purge.purge_invitations))
     yield Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests)
     yield Job("start fees", FEES_EVERY_SECONDS, lambda: pool.write(fees.start_due))
-    apply = contact_changes.apply_due
-    yield Job("change contacts", CONTACTS_EVERY_SECONDS, lambda: pool.write(apply))
+    yield Job("change contacts", contacts.EVERY_SECONDS, partial(contacts.apply_due, pool, spine))
     yield Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up))
 
 
@@ -130,16 +132,22 @@ def _purging(pool: Pool, settings: Settings) -> Iterator[Job]:
         yield Job("purge sandboxes", purging.SANDBOXES_EVERY_SECONDS, sandboxes.step)
 
 
-def _sending(outbox: Pool, settings: Settings) -> Iterator[Job]:
+def _sending(outbox: Pool, master_key: bytes, settings: Settings) -> Iterator[Job]:
     """The jobs that send messages, if the settings name a transport."""
     if settings.smtp_url is not None and settings.mail_from is not None:
         mailer = Mailer(settings.smtp_url, settings.mail_from)
         yield Job(
-            "send emails", SEND_EVERY_SECONDS, partial(send_due, outbox, "email", mailer.send)
+            "send emails",
+            SEND_EVERY_SECONDS,
+            partial(send_due, outbox, master_key, "email", mailer.send),
         )
     if settings.sms_command:
         send = partial(sms.send, settings.sms_command)
-        yield Job("send SMS", SEND_EVERY_SECONDS, partial(send_due, outbox, "sms", send))
+        yield Job(
+            "send SMS",
+            SEND_EVERY_SECONDS,
+            partial(send_due, outbox, master_key, "sms", send, per_hour=settings.sms_per_hour),
+        )
 
 
 async def run_jobs(jobs: list[Job], stop: asyncio.Event) -> None:

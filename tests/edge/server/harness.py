@@ -12,7 +12,7 @@ from typing import Any
 import uvloop
 
 from laari.http.limits import Limits
-from laari.http.messages import Reply, Request, Stream
+from laari.http.messages import ClientGone, Reply, Request, SlowBody, Stream
 from laari.http.server import Server
 from laari.rules.refusals import Refusal
 
@@ -45,11 +45,14 @@ class App:
         self.go_on = asyncio.Event()
         self.begun = self.left = 0
         self.written = 0
+        self.taken = self.longest_piece = 0
         self.closed = self.released = 0
 
     async def __call__(self, request: Request) -> Reply:
         self.begun += 1
         path, body = request.path, request.body(2**30) or b""
+        if path == "/take":
+            return await self._take(request)
         if path == "/wait":
             await self.go_on.wait()
         if path == "/left":
@@ -67,6 +70,20 @@ class App:
         names = ",".join(name.decode() for name, _ in request.fields)
         text = f"{request.method} {path} {len(body)} {body[:20]!r} {names}"
         return Reply(304) if path == "/unchanged" else Reply(200, text.encode())
+
+    async def _take(self, request: Request) -> Reply:
+        """Takes a body piece by piece; pauses after the first one until it may go on."""
+        try:
+            async for piece in request.pieces():
+                self.taken += len(piece)
+                self.longest_piece = max(self.longest_piece, len(piece))
+                await self.go_on.wait()
+        except ClientGone:
+            self.left += 1
+            raise
+        except SlowBody:
+            return Reply(408, b"slow")
+        return Reply(200, f"{self.taken}".encode())
 
     async def _chunks(self, path: str) -> AsyncGenerator[bytes, None]:
         try:
@@ -144,7 +161,7 @@ async def running(limits: Limits = USUAL, **options: Any) -> AsyncIterator[Runni
         app.go_on.set()
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30) -> None:
     """Waits for what is about to happen: a busy machine takes its time."""
     async with asyncio.timeout(seconds):
         while not condition():

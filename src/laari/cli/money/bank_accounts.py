@@ -1,21 +1,21 @@
 """Bank accounts of merchants and customers, for the commands of both."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
-from laari.cli.terminal.operation import actor
+from laari.cli.terminal.operation import actor, submit
+from laari.cli.terminal.waiting import asked
 from laari.errors import LaariError
 from laari.process.open import Service
+from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.calendar import show as show_time
-from laari.rules.records import BankAccount
-from laari.rules.refusals import Refusal
-from laari.store.merchants import bank_accounts
+from laari.rules.records import BankAccount, BankDetails, PendingMovement
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import payouts
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def options(command: F) -> F:
@@ -33,16 +33,14 @@ async def show_or_add(
     service: Service, owner: int, holder: str | None, bank: str | None, number: str | None
 ) -> list[dict[str, object]]:
     """All bank accounts of a tenant or a wallet, oldest first, with the new one if it is given."""
+    if holder is not None and bank is not None and number is not None:
+        command = AddBankAccount(actor(), owner, BankDetails(holder, bank, number))
+        added = await submit(service, command)
+        if isinstance(added, PendingMovement):
+            await asked(service, added)
+    elif (holder, bank, number) != (None, None, None):
+        raise LaariError("use --holder, --bank and --number together")
     async with connection_to(service.dsn) as connection:
-        if holder is not None and bank is not None and number is not None:
-            channels = service.settings.channels
-            added = await bank_accounts.add(
-                connection, owner, holder, bank, number, actor(), channels
-            )
-            if isinstance(added, Refusal):
-                raise LaariError(added.message)
-        elif (holder, bank, number) != (None, None, None):
-            raise LaariError("use --holder, --bank and --number together")
         found = (await payouts.bank_accounts(connection, [owner]))[owner]
     return [_shown(account) for account in found]
 
@@ -53,5 +51,5 @@ def _shown(account: BankAccount) -> dict[str, object]:
         "bank": account.bank,
         "number": account.account_number,
         "effective_at": show_time(account.effective_at),
-        "entered_by": account.actor_name,
+        "entered_by": account.entered_by,
     }

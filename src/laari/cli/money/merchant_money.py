@@ -1,17 +1,19 @@
 """`laari merchant hold|release|adjust|bank`: money and bank accounts of merchants."""
 
-from typing import Any
+from typing import Literal
 
 import click
 
 from laari.cli.money.bank_accounts import options, show_or_add
 from laari.cli.money.wallets import SignedAmount
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation, submit
+from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.permission import needs
+from laari.cli.terminal.waiting import move
 from laari.process.open import Service
-from laari.rules.banking.merchant_money import MoveFunds
+from laari.rules.banking.merchant_money import Funds, MoveFunds
 from laari.rules.money import MAX_MONEY
+from laari.rules.records import Mode
 from laari.store.merchants.merchants import tenant_of
 from laari.store.postgres.pool import connection_to
 
@@ -27,12 +29,14 @@ _amount = click.argument("laari", type=fields.integer(1, MAX_MONEY))
 @_mode
 @operation
 @needs("payouts.run")
-async def hold(service: Service, /, **given: Any) -> dict[str, object]:
+async def hold(
+    service: Service, merchant_id: str, laari: int, reason: str, mode: Mode
+) -> dict[str, object]:
     """Hold a part of a merchant's balance.
 
     Payouts and refunds cannot use it.
     """
-    return await _move(service, "hold", **given)
+    return await _move(service, "hold", merchant_id, laari, reason, mode=mode)
 
 
 @click.command()
@@ -42,9 +46,11 @@ async def hold(service: Service, /, **given: Any) -> dict[str, object]:
 @_mode
 @operation
 @needs("payouts.run")
-async def release(service: Service, /, **given: Any) -> dict[str, object]:
+async def release(
+    service: Service, merchant_id: str, laari: int, reason: str, mode: Mode
+) -> dict[str, object]:
     """Release held money of a merchant."""
-    return await _move(service, "release", **given)
+    return await _move(service, "release", merchant_id, laari, reason, mode=mode)
 
 
 @click.command(cls=SignedAmount)
@@ -55,13 +61,23 @@ async def release(service: Service, /, **given: Any) -> dict[str, object]:
 @click.option("--below-zero", is_flag=True, help="Allow a negative balance.")
 @operation
 @needs("payouts.run")
-async def adjust(service: Service, /, **given: Any) -> dict[str, object]:
+async def adjust(
+    service: Service, *, merchant_id: str, laari: int, reason: str, mode: Mode, below_zero: bool
+) -> dict[str, object]:
     """Correct a merchant's balance.
 
     Adds LAARI to the balance; a negative amount reduces it. Use --below-zero to allow a negative
     balance.
     """
-    return await _move(service, "merchant_adjustment", **given)
+    return await _move(
+        service,
+        "merchant_adjustment",
+        merchant_id,
+        laari,
+        reason,
+        mode=mode,
+        below_zero=below_zero,
+    )
 
 
 @click.command()
@@ -71,11 +87,11 @@ async def adjust(service: Service, /, **given: Any) -> dict[str, object]:
 @operation
 @needs("merchants.change")
 async def bank(
-    service: Service, /, merchant_id: str, mode: Any, **given: Any
+    service: Service, /, merchant_id: str, mode: Mode, **given: str | None
 ) -> list[dict[str, object]]:
     """Show a merchant's bank accounts, or add one.
 
-    The first one is used at once, a later one after 48 hours. Its owners get a notice.
+    It is used after 48 hours. Its owners get a notice.
     """
     async with connection_to(service.dsn) as connection:
         tenant = await tenant_of(connection, merchant_id, mode)
@@ -83,12 +99,23 @@ async def bank(
 
 
 async def _move(
-    service: Service, kind: Any, merchant_id: str, laari: int, reason: str, mode: Any, **more: Any
+    service: Service,
+    kind: Literal["hold", "release", "merchant_adjustment"],
+    merchant_id: str,
+    laari: int,
+    reason: str,
+    *,
+    mode: Mode,
+    below_zero: bool = False,
 ) -> dict[str, object]:
     async with connection_to(service.dsn) as connection:
         tenant = await tenant_of(connection, merchant_id, mode)
-    after = await submit(service, MoveFunds(tenant, actor(), kind, laari, reason, **more))
-    return {"merchant_id": merchant_id, "mode": tenant.mode, **after._asdict()}
+
+    async def done(after: Funds) -> dict[str, object]:
+        return {"merchant_id": merchant_id, "mode": tenant.mode, **after._asdict()}
+
+    command = MoveFunds(tenant.id, actor(), kind, laari, reason, below_zero)
+    return await move(service, command, done)
 
 
 COMMANDS = (hold, release, adjust, bank)

@@ -1,22 +1,24 @@
-"""`laari movement`: top-ups and adjustments that wait for a second operator."""
+"""`laari movement`: movements of money that wait for a second person."""
 
 from datetime import UTC, date, datetime
 from uuid import UUID
 
 import click
 
+from laari.cli.money.bank_imports import book_statement
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
+from laari.cli.terminal.operator_login import deciding_operator, operator_option
 from laari.cli.terminal.permission import needs
-from laari.errors import LaariError
+from laari.cli.terminal.waiting import described_movement, movement_of
 from laari.process.open import Service
 from laari.rules import ids
-from laari.rules.banking.movements import MakeMovement, RefuseMovement
-from laari.rules.calendar import local_day, show_or_none
+from laari.rules.banking.movements import PERMISSIONS, MakeMovement, RefuseMovement
+from laari.rules.banking.wallet_money import MovedMoney
+from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
-from laari.rules.records import Mode, PendingMovement
-from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads import tenants
+from laari.rules.records import Mode
+from laari.store.postgres.pool import Connection
 from laari.store.reads.money import movement_lists
 
 MOST_LISTED = 1_000
@@ -25,7 +27,7 @@ _ID = fields.id_of(ids.MOVEMENT, "a movement's id")
 
 @click.group()
 def movement() -> None:
-    """Top-ups and adjustments of all wallets."""
+    """Movements of money, done and waiting."""
 
 
 @movement.command("list")
@@ -56,26 +58,31 @@ async def list_day(connection: Connection, day: date | None, mode: Mode) -> list
 @database_operation
 @needs("wallets.read")
 async def waiting(connection: Connection) -> list[dict[str, object]]:
-    """List movements that wait for a second operator."""
+    """List movements that wait for a second person."""
     found = await movement_lists.waiting(connection, MOST_LISTED)
     return [described_movement(each) for each in found]
 
 
 @movement.command()
 @click.argument("movement_id", type=_ID)
+@operator_option
 @operation
 @needs("wallets.move")
-async def confirm(service: Service, movement_id: UUID) -> dict[str, object]:
-    """Make a movement that another operator asked for."""
-    movement = await _find(service, movement_id)
-    async with connection_to(service.dsn) as connection:
-        tenant = await tenants.of_wallet(connection, movement.account)
-    command = MakeMovement(actor(), tenant, movement_id, movement.account, movement.slip)
-    made = await submit(service, command)
-    return described_movement(await _find(service, movement_id)) | {
-        "balance_before": made.before,
-        "balance_after": made.after,
-    }
+async def confirm(service: Service, movement_id: UUID, email: str | None) -> dict[str, object]:
+    """Make a movement that another person asked for.
+
+    With LAARI_SECOND_OPERATOR_ABOVE, the second operator logs in for this.
+    """
+    found = await movement_of(service, movement_id)
+    operator = await deciding_operator(service, email, PERMISSIONS[found.movement.kind])
+    made = await submit(service, MakeMovement(operator, movement_id))
+    shown = described_movement(found._replace(movement=made.movement))
+    if made.movement.kind == "import":
+        assert made.movement.reference is not None  # by a constraint of the table
+        shown["statement"] = await book_statement(service, operator, made.movement.reference)
+    if isinstance(made.outcome, MovedMoney):
+        shown |= {"balance_before": made.outcome.before, "balance_after": made.outcome.after}
+    return shown
 
 
 @movement.command()
@@ -85,30 +92,5 @@ async def confirm(service: Service, movement_id: UUID) -> dict[str, object]:
 @needs("wallets.move")
 async def refuse(service: Service, movement_id: UUID, reason: str) -> dict[str, object]:
     """Refuse or withdraw a movement that waits."""
-    return described_movement(await submit(service, RefuseMovement(actor(), movement_id, reason)))
-
-
-async def _find(service: Service, movement_id: UUID) -> PendingMovement:
-    async with connection_to(service.dsn) as connection:
-        found = await movement_lists.by_id(connection, [movement_id])
-    if movement_id not in found:
-        raise LaariError(f"no movement has the id {ids.show_id(ids.MOVEMENT, movement_id)}")
-    return found[movement_id]
-
-
-def described_movement(movement: PendingMovement) -> dict[str, object]:
-    return {
-        "movement_id": ids.show_id(ids.MOVEMENT, movement.id),
-        "status": movement.status,
-        "type": movement.kind,
-        "account_number": str(movement.account),
-        "amount": movement.amount,
-        "details": movement.details,
-        "slip": movement.slip,
-        "requested_by": movement.requested_by,
-        "requested_at": show_time(movement.requested_at),
-        "decided_by": movement.decided_by,
-        "decided_at": show_or_none(movement.decided_at),
-        "reason": movement.reason,
-        "tid": movement.tid,
-    }
+    refused = await submit(service, RefuseMovement(actor(), movement_id, reason))
+    return described_movement(await movement_of(service, refused.id))

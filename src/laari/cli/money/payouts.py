@@ -9,37 +9,48 @@ from uuid import UUID
 
 import click
 
+from laari.cli.money import payout_lists
+from laari.cli.money.payout_lists import (
+    described,
+    find_run,
+    merchant,
+    owner_of,
+    payout_id,
+    payout_shown,
+    run_number,
+    run_shown,
+)
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, database_operation, deciding, operation, submit
-from laari.cli.terminal.output import path_text
+from laari.cli.terminal.operator_login import deciding_operator, operator_option
+from laari.cli.terminal.output import complain, confirm, is_interactive, path_text
 from laari.cli.terminal.permission import needs
+from laari.cli.terminal.waiting import asked
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
-from laari.rules.banking.bank_days import bank_day_from, cut_off_of
+from laari.rules.banking.approval import ApproveRun
+from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
-    ApproveRun,
     CancelPayout,
     CancelRun,
-    JoinRun,
     OpenRun,
     Run,
     SendRun,
     joining,
 )
 from laari.rules.banking.payouts import RequestPayout, tenant_of
-from laari.rules.calendar import local_day, show_or_none
-from laari.rules.calendar import show as show_time
-from laari.rules.money import MAX_MONEY
-from laari.rules.records import Payout, PayoutRun, Tenant
+from laari.rules.calendar import local_day
+from laari.rules.money import MAX_MONEY, rufiyaa
+from laari.rules.records import Mode, Payout, PendingMovement, Tenant
 from laari.rules.refusals import Refusal
+from laari.store import payout_filling
+from laari.store.bank_statements import asking
 from laari.store.merchants import merchants, payout_terms
+from laari.store.payout_filling import Expected
 from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads.money import payouts
-
-MOST_LISTED = 1_000
-_run_number = fields.integer(1, 999_999)
+from laari.store.reads.money import bank_files, payouts
 
 
 @click.group()
@@ -60,116 +71,102 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
     """
     now = datetime.now(UTC)
     day = day or local_day(now) - timedelta(days=1)
-    if cut_off_of(day) > now:
+    if not has_ended(day, now):
         raise LaariError(f"{day} has not ended yet")
     async with connection_to(service.dsn) as connection:
-        seen = await payouts.preview(connection, "live", cut_off_of(day), now)
-        requested = await payouts.waiting(connection, "live")
-        held = await payouts.held(connection, requested)
-        opened = await payouts.open_run(connection, "live")
+        found = await payout_filling.expected(asking(connection), day, now)
         holidays = await payouts.holidays(connection)
-        known = await payouts.tenants_of(connection, requested)
-    if opened is not None and opened.day != day:
-        raise LaariError(f"run {opened.number} for {opened.day} is open: approve or cancel it")
-    payable = [each for each in seen if each.refusal is None]
-    waiting = [each for each in requested if each.id not in held]
     answer: dict[str, object] = {
         "day": str(day),
         "bank_day": str(bank_day_from(local_day(now), holidays)),
-        "count": len(payable) + len(waiting),
-        "total": sum(each.amount for each in payable) + sum(each.amount for each in waiting),
+        "count": found.number,
+        "total": found.total,
     }
     if dry_run:
         paid = [
-            {**_merchant(each.tenant), "amount": each.amount, "fee": each.fee} for each in payable
+            {**owner_of(None, each.tenant), "amount": each.amount, "fee": each.fee}
+            for each in found.payable
         ]
-        answer["payouts"] = paid + [_requested(each, known) for each in waiting]
-    elif payable or waiting or opened:
-        answer |= await _make_run(service, opened, day, payable, waiting, known)
+        answer["payouts"] = paid + [_requested(each, found.tenants) for each in found.waiting]
+    elif found.number or found.opened:
+        answer |= await _make_run(service, day, found)
     answer["held"] = [
-        {**_requested(each, known), "reason": held[each.id]}
-        for each in requested
-        if each.id in held
+        {**_requested(each.payout, found.tenants), "reason": each.reason} for each in found.held
     ]
     answer["not_paid"] = [
-        {**_merchant(each.tenant), "available": each.available, "reason": each.refusal.message}
-        for each in seen
+        {**merchant(each.tenant), "available": each.available, "reason": each.refusal.message}
+        for each in found.left_out
         if each.refusal is not None
     ]
     return answer
 
 
 def _requested(found: Payout, known: Mapping[int, Tenant]) -> dict[str, object]:
-    owner = _owner(found, tenant_of(known, found))
+    owner = owner_of(found, tenant_of(known, found))
     return {**owner, "amount": found.amount, "fee": found.fee}
 
 
-async def _make_run(
-    service: Service,
-    opened: PayoutRun | None,
-    day: date,
-    payable: list[payouts.Preview],
-    waiting: list[Payout],
-    known: Mapping[int, Tenant],
-) -> dict[str, object]:
+async def _make_run(service: Service, day: date, found: Expected) -> dict[str, object]:
     """Opens the run or continues it, and adds all payouts that can join it."""
-    refused, requested = [], {each.id: each for each in waiting}
     async with deciding(service) as decide:
-        found = opened or _accepted(await decide(OpenRun(actor(), "live", day)))
-        paid = [each.tenant for each in payable]
-        for command in joining(actor(), found, waiting, paid, known):
-            outcome: Payout | Refusal = await decide(command)
-            if isinstance(outcome, Refusal):
-                asked = requested[command.id] if isinstance(command, JoinRun) else None
-                refused.append({**_owner(asked, command.tenant), "reason": outcome.message})
+        opened = await decide(OpenRun(actor(), "live", day))
+        if isinstance(opened, Refusal):
+            raise LaariError(opened.message)
+        commands = joining(actor(), opened, found.waiting_ids, found.payable_ids)
+        refused = await payout_filling.fill(decide, found, commands)
     async with connection_to(service.dsn) as connection:
-        shown = await _run_shown(connection, found)
-    return {**shown, "refused": refused}
-
-
-def _accepted(outcome: PayoutRun | Refusal) -> PayoutRun:
-    if isinstance(outcome, Refusal):
-        raise LaariError(outcome.message)
-    return outcome
-
-
-@payout.command("list")
-@click.option("--limit", type=fields.integer(1, MOST_LISTED), default=20, help="Number of runs.")
-@database_operation
-@needs("payouts.run")
-async def list_runs(connection: Connection, limit: int) -> list[dict[str, object]]:
-    """List runs, newest first."""
-    found = await payouts.runs(connection, "live", limit)
-    return [
-        {**_described(each.run), "payouts": each.payouts, "total": each.total} for each in found
-    ]
+        shown = await run_shown(connection, opened)
+    return {
+        **shown,
+        "refused": [
+            {**owner_of(each.payout, each.tenant), "reason": each.reason} for each in refused
+        ],
+    }
 
 
 @payout.command()
-@click.argument("number", metavar="RUN", type=_run_number)
-@database_operation
-@needs("payouts.run")
-async def show(connection: Connection, number: int) -> dict[str, object]:
-    """Show a run with its payouts and orders."""
-    return await _run_shown(connection, await _find_run(connection, number))
-
-
-@payout.command()
-@click.argument("number", metavar="RUN", type=_run_number)
+@click.argument("number", metavar="RUN", type=run_number)
+@click.option("--total", type=fields.integer(1, MAX_MONEY), help="The total that you checked.")
+@operator_option
 @operation
 @needs("payouts.run")
-async def approve(service: Service, number: int) -> dict[str, object]:
+async def approve(
+    service: Service, number: int, total: int | None, email: str | None
+) -> dict[str, object]:
     """Approve a run, so that its file can be made.
 
-    Above LAARI_PAYOUT_APPROVAL_ABOVE, another person than the one who opened it has to do this.
+    With LAARI_SECOND_OPERATOR_ABOVE, another operator than the one who opened the run logs in for
+    this, and names its total. Otherwise this is so if the runs of the day are above
+    LAARI_PAYOUT_APPROVAL_ABOVE.
     """
+    async with connection_to(service.dsn) as connection:
+        found = await find_run(connection, number)
+        shown = await run_shown(connection, found)
+    total = _checked_total(service, shown, total)
+    approver = await deciding_operator(service, email, "payouts.run")
     threshold = service.settings.payout_approval_above
-    found, by_id = await _run_and_tenants(service, number)
-    return await _done(service, await submit(service, ApproveRun(actor(), found, by_id, threshold)))
+    return await _done(
+        service, await submit(service, ApproveRun(approver, found.id, threshold, total))
+    )
+
+
+def _checked_total(service: Service, shown: Mapping[str, Any], total: int | None) -> int:
+    """The total that a person has seen. A script may leave it out if nobody has to control it."""
+    if total is not None:
+        return total
+    if is_interactive():
+        for account in shown["recent_bank_accounts"]:
+            complain("new bank account: " + ", ".join(map(str, account.values())))
+        question = f"Approve run {shown['run']} of MVR {rufiyaa(shown['total'])}?"
+        if not confirm(question):
+            raise LaariError("nothing was approved")
+    elif service.settings.second_operator_above is not None:
+        raise LaariError("use --total with the total that you checked")
+    return int(shown["total"])
 
 
 @payout.command()
-@click.argument("number", metavar="RUN", type=_run_number)
+@click.argument("number", metavar="RUN", type=run_number)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it here.")
 @operation
 @needs("payouts.run")
@@ -180,13 +177,13 @@ async def file(service: Service, number: int, out: Path | None) -> dict[str, obj
     """
     require_absent(out)
     most = service.settings.payout_order_limit
-    found, by_id = await _run_and_tenants(service, number)
     async with connection_to(service.dsn) as connection:
+        found = await find_run(connection, number)
         holidays = await payouts.holidays(connection)
     value_date = bank_day_from(local_day(datetime.now(UTC)), holidays)
-    await submit(service, SendRun(actor(), found, by_id, value_date, most))
+    await submit(service, SendRun(actor(), found.id, value_date, most))
     async with connection_to(service.dsn) as connection:
-        made = await payouts.bank_file(connection, found)
+        made = await bank_files.handed_out(connection, found.id)
     assert made is not None  # the run is sent
     if out is not None:
         write_new(out, made.content)
@@ -248,10 +245,12 @@ async def cancel(service: Service, what: str) -> dict[str, object]:
     The money is available again.
     """
     if what.isdecimal():
-        found, by_id = await _run_and_tenants(service, _run_number(what))
-        return await _done(service, await submit(service, CancelRun(actor(), found, by_id)))
-    one, tenant = await _find_payout(service, what)
-    return described(await submit(service, CancelPayout(tenant, actor(), one.id)), tenant)
+        async with connection_to(service.dsn) as connection:
+            found = await find_run(connection, run_number(what))
+        return await _done(service, await submit(service, CancelRun(actor(), found.id)))
+    cancelled = await submit(service, CancelPayout(actor(), payout_id(what)))
+    async with connection_to(service.dsn) as connection:
+        return await payout_shown(connection, cancelled)
 
 
 @payout.command()
@@ -259,14 +258,14 @@ async def cancel(service: Service, what: str) -> dict[str, object]:
 @click.option("--mode", type=fields.MODE, default="live", help="Mode of the balance.")
 @operation
 @needs("payouts.run")
-async def request(service: Service, merchant_id: str, mode: Any) -> dict[str, object]:
+async def request(service: Service, merchant_id: str, mode: Mode) -> dict[str, object]:
     """Pay out all that one merchant has.
 
     The next run takes the payout. In a sandbox it is sent at once.
     """
     async with connection_to(service.dsn) as connection:
         tenant = await merchants.tenant_of(connection, merchant_id, mode)
-    return described(await submit(service, RequestPayout(tenant, actor())), tenant)
+    return described(await submit(service, RequestPayout(tenant.id, actor())), tenant)
 
 
 @payout.command()
@@ -285,15 +284,15 @@ async def terms(
     connection: Connection,
     /,
     merchant_id: str,
-    mode: Any,
+    mode: Mode,
     pause: str | None,
     resume: bool,
-    **given: Any,
+    **given: object,
 ) -> dict[str, object]:
     """Show or change the terms of payouts."""
     if pause is not None and resume:
         raise LaariError("use either --pause or --resume")
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     if pause is not None or resume:
         changes["paused_reason"] = pause
     tenant = await merchants.tenant_of(connection, merchant_id, mode)
@@ -302,7 +301,7 @@ async def terms(
     else:
         found = await payouts.terms(connection, tenant.id)
     return {
-        **_merchant(tenant),
+        **merchant(tenant),
         "mode": tenant.mode,
         "minimum": found.minimum,
         "fee": found.fee,
@@ -339,26 +338,25 @@ async def _answer(
 ) -> list[dict[str, object]]:
     async with connection_to(service.dsn) as connection:
         targets = await _targets(connection, what)
-        by_id = await payouts.tenants_of(connection, [each for each, _ in targets])
-    done = []
-    async with deciding(service) as decide:
-        for each, reference in targets:
-            tenant = tenant_of(by_id, each)
-            outcome: Payout | Refusal = await decide(
-                AnswerPayout(tenant, actor(), each.id, action, reference)
-            )
-            if isinstance(outcome, Refusal):
-                raise LaariError(f"{ids.show_id(ids.PAYOUT, each.id)}: {outcome.message}")
-            done.append(described(outcome, tenant))
+        done = []
+        async with deciding(service) as decide:
+            for target, reference in targets:
+                outcome = await decide(AnswerPayout(actor(), target, action, reference))
+                if isinstance(outcome, Refusal):
+                    raise LaariError(f"{ids.show_id(ids.PAYOUT, target)}: {outcome.message}")
+                if isinstance(outcome, PendingMovement):
+                    done.append(await asked(service, outcome))
+                else:
+                    done.append(await payout_shown(connection, outcome))
     return done
 
 
-async def _targets(connection: Connection, what: str) -> list[tuple[Payout, str | None]]:
+async def _targets(connection: Connection, what: str) -> list[tuple[UUID, str | None]]:
     """The payouts that are answered, each whole or one of its orders."""
     if what.isdecimal():
-        found = await _find_run(connection, _run_number(what))
-        sent: list[tuple[Payout, str | None]] = [
-            (each, None)
+        found = await find_run(connection, run_number(what))
+        sent: list[tuple[UUID, str | None]] = [
+            (each.id, None)
             for each in await payouts.of_run(connection, found.id)
             if each.status == "sent"
         ]
@@ -366,97 +364,18 @@ async def _targets(connection: Connection, what: str) -> list[tuple[Payout, str 
             raise LaariError(f"run {found.number} is {found.status}: no order waits for an answer")
         return sent
     number = ids.read_id(ids.PAYOUT, what)
-    reference = None
-    if number is None:
-        order = (await payouts.order_by_reference(connection, [what.upper()])).get(what.upper())
-        if order is None:
-            raise LaariError(f"no payout or order is called {what}")
-        number, reference = order.payout_id, order.reference
-    found_payout = (await payouts.by_id(connection, [number])).get(number)
-    if found_payout is None:
-        raise LaariError(f"no payout has the id {what}")
-    return [(found_payout, reference)]
-
-
-async def _find_payout(service: Service, payout_id: str) -> tuple[Payout, Tenant | None]:
-    number = ids.read_id(ids.PAYOUT, payout_id)
-    async with connection_to(service.dsn) as connection:
-        found = (await payouts.by_id(connection, [number])).get(number) if number else None
-        if found is None:
-            raise LaariError(f"no payout has the id {payout_id}")
-        return found, tenant_of(await payouts.tenants_of(connection, [found]), found)
-
-
-async def _find_run(connection: Connection, number: int) -> PayoutRun:
-    found = await payouts.run_by_number(connection, "live", number)
-    if found is None:
-        raise LaariError(f"no run has the number {number}")
-    return found
-
-
-async def _run_and_tenants(service: Service, number: int) -> tuple[UUID, dict[int, Tenant]]:
-    async with connection_to(service.dsn) as connection:
-        found = await _find_run(connection, number)
-        joined = await payouts.of_run(connection, found.id)
-        return found.id, await payouts.tenants_of(connection, joined)
+    if number is not None:
+        return [(number, None)]
+    order = (await payouts.order_by_reference(connection, [what.upper()])).get(what.upper())
+    if order is None:
+        raise LaariError(f"no payout or order is called {what}")
+    return [(order.payout_id, order.reference)]
 
 
 async def _done(service: Service, changed: Run) -> dict[str, object]:
     async with connection_to(service.dsn) as connection:
-        return await _run_shown(connection, changed.run)
+        return await run_shown(connection, changed.run)
 
 
-async def _run_shown(connection: Connection, found: PayoutRun) -> dict[str, object]:
-    joined = await payouts.of_run(connection, found.id)
-    by_id = await payouts.tenants_of(connection, joined)
-    orders = await payouts.orders(connection, [each.id for each in joined])
-    shown: dict[str, object] = _described(found)
-    shown["total"] = sum(each.amount for each in joined if each.status != "cancelled")
-    shown["payouts"] = [described(each, tenant_of(by_id, each)) for each in joined]
-    shown["orders"] = [
-        {
-            "reference": each.reference,
-            "payout_id": ids.show_id(ids.PAYOUT, each.payout_id),
-            "amount": each.amount,
-            "status": each.status,
-        }
-        for each in orders
-    ]
-    return shown
-
-
-def _merchant(tenant: Tenant) -> dict[str, object]:
-    return {"merchant_id": tenant.merchant_id, "merchant": tenant.merchant_name}
-
-
-def _owner(found: Payout | None, tenant: Tenant | None) -> dict[str, object]:
-    if tenant is not None:
-        return _merchant(tenant)
-    return {"account": None if found is None else str(found.account)}
-
-
-def described(found: Payout, tenant: Tenant | None) -> dict[str, object]:
-    """A payout of a merchant, or a withdrawal from an account."""
-    return {
-        "id": ids.show_id(ids.PAYOUT, found.id),
-        **_owner(found, tenant),
-        "amount": found.amount,
-        "fee": found.fee,
-        "status": found.status,
-        "returned_amount": found.returned_amount,
-        "created_at": show_time(found.created_at),
-    }
-
-
-def _described(found: PayoutRun) -> dict[str, object]:
-    return {
-        "run": found.number,
-        "day": str(found.day),
-        "status": found.status,
-        "created_at": show_time(found.created_at),
-        "created_by": found.created_by,
-        "approved_by": found.approved_by,
-        "approved_at": show_or_none(found.approved_at),
-        "sent_by": found.sent_by,
-        "sent_at": show_or_none(found.sent_at),
-    }
+for command in payout_lists.COMMANDS:
+    payout.add_command(command)

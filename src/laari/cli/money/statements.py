@@ -35,6 +35,7 @@ async def statement_command(
     month: Days | None,
     first: date | None,
     last: date | None,
+    *,
     mode: Mode,
 ) -> dict[str, object]:
     """Print the statement of a merchant.

@@ -1,25 +1,23 @@
 """`laari wallet`: history, top-ups, corrections and withdrawals."""
 
 import re
-from typing import Any
+from typing import Literal
 
 import click
 from msgspec.structs import asdict
 
 from laari.cli.money.bank_accounts import options, show_or_add
-from laari.cli.money.movements import described_movement
-from laari.cli.money.payouts import described as described_payout
+from laari.cli.money.payout_lists import described as described_payout
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
-from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
+from laari.cli.terminal.waiting import move
 from laari.errors import LaariError
 from laari.process.open import Service
-from laari.rules.banking.movements import RequestMovement, needs_second_operator
+from laari.rules.banking.wallet_money import MovedMoney, MoveMoney
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import MoveMoney
 from laari.rules.records import Transaction
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import holders, tenants, wallets
@@ -67,7 +65,7 @@ def wallet() -> None:
 async def topup(service: Service, account: int, laari: int, slip: str | None) -> dict[str, object]:
     """Add money from outside to a wallet."""
     details = "Top-up by the operator" if slip is None else f"Bank transfer {slip}"
-    return await _move(service, account, kind="topup", amount=laari, details=details, slip=slip)
+    return await _move(service, account, "topup", laari, details, slip=slip)
 
 
 @wallet.command(cls=SignedAmount)
@@ -85,9 +83,7 @@ async def adjust(
     Adds LAARI to the balance; a negative amount reduces it. Use --below-zero to allow a negative
     balance.
     """
-    return await _move(
-        service, account, kind="adjustment", amount=laari, details=reason, below_zero=below_zero
-    )
+    return await _move(service, account, "adjustment", laari, reason, below_zero=below_zero)
 
 
 @wallet.command()
@@ -132,10 +128,11 @@ async def withdraw(service: Service, account: int, laari: int) -> dict[str, obje
 @options
 @operation
 @needs("wallets.move")
-async def bank(service: Service, /, account: int, **given: Any) -> list[dict[str, object]]:
+async def bank(service: Service, /, account: int, **given: str | None) -> list[dict[str, object]]:
     """Show a customer's bank accounts, or add one.
 
-    The first one is used at once, a later one after 48 hours. The customer gets a notice.
+    It is used after 48 hours, and the customer gets a notice. With
+    LAARI_SECOND_OPERATOR_ABOVE, another name than the customer's needs a second person.
     """
     async with connection_to(service.dsn) as connection:
         holder = await holders.by_account(connection, account)
@@ -144,27 +141,35 @@ async def bank(service: Service, /, account: int, **given: Any) -> list[dict[str
     return await show_or_add(service, account, **given)
 
 
-async def _move(service: Service, account: int, **how: Any) -> dict[str, object]:
-    """Returns the transaction, the wallet's holder, and the balance before and after.
-
-    A large movement waits for a second operator instead.
-    """
-    if needs_second_operator(how["amount"], service.settings.second_operator_above):
-        asked = await submit(service, RequestMovement(actor(), account, **how))
-        complain("a second operator has to confirm this: laari movement confirm")
-        return described_movement(asked)
+async def _move(
+    service: Service,
+    account: int,
+    kind: Literal["topup", "adjustment"],
+    amount: int,
+    details: str,
+    *,
+    slip: str | None = None,
+    below_zero: bool = False,
+) -> dict[str, object]:
+    """Returns the transaction, the wallet's holder, and the balance before and after."""
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_wallet(connection, account)
         holder = await holders.by_account(connection, account)
-    made = await submit(service, MoveMoney(actor(), tenant, account, **how))
-    assert holder is not None  # or the command was refused
-    return described(made.transaction) | {
-        "slip": how.get("slip"),
-        "repeated": made.repeated,
-        "holder": holder.name,
-        "balance_before": made.before,
-        "balance_after": made.after,
-    }
+
+    async def done(made: MovedMoney) -> dict[str, object]:
+        assert holder is not None  # or the command was refused
+        return described(made.transaction) | {
+            "slip": slip,
+            "repeated": made.repeated,
+            "holder": holder.name,
+            "balance_before": made.before,
+            "balance_after": made.after,
+        }
+
+    command = MoveMoney(
+        actor(), tenant, account, kind, amount, details, slip=slip, below_zero=below_zero
+    )
+    return await move(service, command, done)
 
 
 def described(transaction: Transaction) -> dict[str, object]:

@@ -1,9 +1,10 @@
 """`laari application`: merchants that signed up and want to go live."""
 
-from typing import Any, get_args
+from typing import get_args
 from uuid import UUID
 
 import click
+from msgspec import convert
 from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
@@ -46,9 +47,13 @@ def application() -> None:
 @click.option("--contact", type=fields.text(255), required=True, help="Person and phone or email.")
 @database_operation
 @needs("merchants.approve")
-async def submit(connection: Connection, /, merchant_id: str, **answers: Any) -> dict[str, object]:
+async def submit(
+    connection: Connection, /, merchant_id: str, **answers: object
+) -> dict[str, object]:
     """Apply for a merchant; this replaces its open application."""
-    made = await applications.submit(connection, actor(), merchant_id, ApplicationFields(**answers))
+    made = await applications.submit(
+        connection, actor(), merchant_id, convert(answers, ApplicationFields)
+    )
     return described(made)
 
 

@@ -5,14 +5,15 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation
+from laari.cli.terminal.operation import actor, database_operation, operation
 from laari.cli.terminal.permission import needs
+from laari.process.open import Service
 from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.tokens import write_scope
 from laari.store.merchants import oauth
-from laari.store.postgres.pool import Connection
+from laari.store.postgres.pool import Connection, connection_to
 
 
 @click.group()
@@ -66,10 +67,10 @@ def described(found: oauth.Client) -> dict[str, object]:
     show_default="never",
     help="End of the client and its tokens. A date means its first moment, in Maldives time.",
 )
-@database_operation
+@operation
 @needs("keys.manage")
 async def create(
-    connection: Connection,
+    service: Service,
     merchant_id: str,
     scope: str,
     name: str | None,
@@ -79,9 +80,16 @@ async def create(
 
     The secret is not shown again.
     """
-    new, secret = await oauth.create_client(
-        connection, actor(), merchant_id, scope, name=name, expires_at=expires_at
-    )
+    async with connection_to(service.dsn) as connection:
+        new, secret = await oauth.create_client(
+            connection,
+            actor(),
+            service.master_key,
+            merchant_id,
+            scope,
+            name=name,
+            expires_at=expires_at,
+        )
     return {**described(new), "client_secret": secret}
 
 

@@ -7,20 +7,23 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, operation, origin_of
+from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.people.contact_changes import (
+    CancelContactChange,
+    ConfirmContactChange,
+    RequestContactChange,
+)
 from laari.rules.people.second_factor import read_code
-from laari.store.people import contact_changes
-from laari.store.people.contact_changes import Contact, ContactChange
-from laari.store.postgres.pool import Connection, connection_to
+from laari.rules.people_records import ContactChange, ContactKind
 
 _customer_id = click.argument("customer_id", type=fields.id_of(ids.CUSTOMER, "a customer id"))
-_contact = click.argument("contact", type=click.Choice(get_args(Contact)))
+_contact = click.argument("contact", type=click.Choice(get_args(ContactKind)))
 
 
 @click.command("set-contact")
@@ -40,13 +43,10 @@ async def set_contact(
     """
     if (mobile is None) == (email is None):
         raise LaariError("give either --mobile or --email")
-    contact: Contact = "mobile" if mobile is not None else "email"
-    async with connection_to(service.dsn) as connection:
-        change = await contact_changes.request(
-            *(connection, actor(), service.master_key, customer_id, contact),
-            *(mobile or email or "", reason, service.settings.channels),
-        )
-    return described(change)
+    contact: ContactKind = "mobile" if mobile is not None else "email"
+    value = mobile or email or ""
+    command = RequestContactChange(actor(), customer_id, contact, value, reason)
+    return described(await submit(service, command))
 
 
 @click.command("confirm-contact")
@@ -57,49 +57,40 @@ async def set_contact(
 @operation
 @needs("customers.change")
 async def confirm_contact(
-    service: Service, customer_id: UUID, contact: Contact, code: str | None, reason: str | None
+    service: Service,
+    customer_id: UUID,
+    contact: ContactKind,
+    code: str | None,
+    reason: str | None,
 ) -> dict[str, object]:
     """Confirm a requested change by its code.
 
     If the service could not send a code, give a reason instead.
     """
-    origin, settings = await origin_of(service), service.settings
-    async with connection_to(service.dsn) as connection:
-        change = await contact_changes.confirm(
-            *(connection, actor(), service.master_key),
-            (await _open(connection, customer_id, contact)).id,
-            code=None if code is None else read_code(code),
-            reason=reason,
-            delay=timedelta(hours=settings.contact_delay_hours),
-            channels=settings.channels,
-            origin=origin,
-        )
-    if change is None:
-        raise LaariError("the code is wrong: after three wrong codes, cancel the change")
-    return described(change)
+    command = ConfirmContactChange(
+        actor(),
+        customer_id,
+        contact,
+        change_id=None,
+        code=None if code is None else read_code(code),
+        reason=reason,
+        delay=timedelta(hours=service.settings.contact_delay_hours),
+    )
+    return described(await submit(service, command))
 
 
 @click.command("cancel-contact")
 @_customer_id
 @_contact
 @click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
-@database_operation
+@operation
 @needs("customers.change")
 async def cancel_contact(
-    connection: Connection, customer_id: UUID, contact: Contact, reason: str
+    service: Service, customer_id: UUID, contact: ContactKind, reason: str
 ) -> dict[str, object]:
     """Cancel a change that has no effect yet."""
-    change = await _open(connection, customer_id, contact)
-    return described(await contact_changes.cancel(connection, actor(), change.id, reason))
-
-
-async def _open(connection: Connection, customer_id: UUID, contact: Contact) -> ContactChange:
-    change = await contact_changes.open_of(connection, customer_id, contact)
-    if change is None:
-        raise LaariError(
-            f"this customer has no open change of the {contact_changes.NAMES[contact]}"
-        )
-    return change
+    command = CancelContactChange(actor(), customer_id, contact, None, reason)
+    return described(await submit(service, command))
 
 
 def described(change: ContactChange) -> dict[str, object]:

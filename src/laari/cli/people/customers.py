@@ -1,24 +1,22 @@
 """`laari customer`: people with a wallet."""
 
 import re
-from collections.abc import Callable
 from typing import Any, get_args
 
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation, submit
+from laari.cli.terminal.declared import add_commands, subject_of
+from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
+from laari.operations.customers import CUSTOMER, FREEZE, SET_TIER, UNFREEZE, described
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
-from laari.rules.calendar import show_or_none
-from laari.rules.command import Command
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.records import Language, Mode
 from laari.store.people import customers, notes
@@ -71,6 +69,8 @@ async def create(
             vpa=address,
             password=password,
             first_password=True,  # the operator knows it
+            key_with=service.master_key,
+            second_person_above=service.settings.second_operator_above,
             **values,
         )
     return {
@@ -127,26 +127,10 @@ async def list_newest(
     service: Service, mode: Mode | None, frozen: bool, limit: int, after: str | None
 ) -> list[dict[str, object]]:
     """List customers with their wallets, newest first."""
-    last = None if after is None else (await _find(service, after)).customer_id
+    last = None if after is None else (await subject_of(service, CUSTOMER, after)).customer_id
     async with connection_to(service.dsn) as connection:
         found = await holders.newest(connection, limit, after=last, mode=mode, frozen=frozen)
     return [described(holder) for holder in found]
-
-
-@customer.command("set-tier")
-@click.argument("customer")
-@click.argument("tier")
-@click.option("--reason", type=fields.reason, help="Only operators see it.")
-@operation
-@needs("customers.change")
-async def set_tier(
-    service: Service, customer: str, tier: str, reason: str | None
-) -> dict[str, object]:
-    """Set the tier of a customer's wallet.
-
-    CUSTOMER is an id or an account number. See `laari tier list` for the tiers.
-    """
-    return await _change(service, customer, lambda account: SetTier(actor(), account, tier, reason))
 
 
 @customer.command("set-language")
@@ -159,56 +143,23 @@ async def set_language(service: Service, customer: str, language: Language) -> d
 
     CUSTOMER is an id or an account number.
     """
-    holder = await _find(service, customer)
+    holder = await subject_of(service, CUSTOMER, customer)
     async with connection_to(service.dsn) as connection:
         await customers.set_language(connection, actor(), holder.customer_id, language)
-    return described(await _find(service, customer))
-
-
-@customer.command()
-@click.argument("customer")
-@click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
-@click.option("--silent", is_flag=True, help="Do not name the freeze on the customer's pages.")
-@click.option("--change", is_flag=True, help="Replace the reason and silence of a freeze.")
-@operation
-@needs("wallets.freeze")
-async def freeze(
-    service: Service, customer: str, reason: str, silent: bool, change: bool
-) -> dict[str, object]:
-    """Stop money from leaving a customer's wallet.
-
-    Payments and charges are refused as if they exceeded the wallet's limits. Refunds and top-ups
-    still arrive, and the customer can still log in and read. A second freeze for another reason
-    is refused unless you use --change.
-    """
-    return await _change(
-        service, customer, lambda account: FreezeWallet(actor(), account, reason, silent, change)
-    )
-
-
-@customer.command()
-@click.argument("customer")
-@click.option("--reason", type=fields.reason, help="Only operators see it.")
-@operation
-@needs("wallets.freeze")
-async def unfreeze(service: Service, customer: str, reason: str | None) -> dict[str, object]:
-    """Let money leave a frozen wallet again."""
-    return await _change(
-        service, customer, lambda account: UnfreezeWallet(actor(), account, reason)
-    )
+    return described(await subject_of(service, CUSTOMER, customer))
 
 
 @customer.command()
 @click.argument("customer")
 @click.argument("text", required=False, type=fields.text(notes.LONGEST))
 @operation
-@needs("customers.read")
+@needs("customers.note")
 async def note(service: Service, customer: str, text: str | None) -> list[dict[str, object]]:
     """Add a note about a customer and list all notes.
 
     Without TEXT, this lists them. Only operators see notes, and nobody can change them.
     """
-    holder = await _find(service, customer)
+    holder = await subject_of(service, CUSTOMER, customer)
     async with connection_to(service.dsn) as connection:
         if text is not None:
             await notes.add(connection, actor(), holder.customer_id, text)
@@ -218,19 +169,10 @@ async def note(service: Service, customer: str, text: str | None) -> list[dict[s
     ]
 
 
-async def _change(
-    service: Service, written: str, command: Callable[[int], Command[Any]]
-) -> dict[str, object]:
-    """Submits a command for the customer's account; returns the customer after it."""
-    holder = await _find(service, written)
-    await submit(service, command(holder.account))
-    return described(await _find(service, written))
-
-
 async def _matching(service: Service, written: str) -> list[Holder]:
     """Returns the customers that match in any way: at least one, at most one too many."""
     if ids.read_id(ids.CUSTOMER, written) is not None:
-        return [await _find(service, written)]
+        return [await subject_of(service, CUSTOMER, written)]
     text = written.strip()
     async with connection_to(service.dsn) as connection:
         exact = await holders.with_contact(
@@ -249,35 +191,4 @@ async def _matching(service: Service, written: str) -> list[Holder]:
     return found
 
 
-async def _find(service: Service, written: str) -> Holder:
-    found = None
-    async with connection_to(service.dsn) as connection:
-        customer_id = ids.read_id(ids.CUSTOMER, written)
-        if customer_id is not None:
-            found = await holders.by_customer(connection, customer_id)
-        elif _ACCOUNT.fullmatch(written):
-            found = await holders.by_account(connection, int(written))
-    if found is None:
-        raise LaariError(f"no customer has the id or account number {written!r}")
-    return found
-
-
-def described(holder: Holder) -> dict[str, object]:
-    return {
-        "customer_id": ids.show_id(ids.CUSTOMER, holder.customer_id),
-        "account_number": str(holder.account),
-        "name": holder.name,
-        "mode": holder.mode,
-        "tier": holder.tier,
-        "balance": holder.balance,
-        "frozen": holder.frozen_at is not None,
-        "frozen_at": show_or_none(holder.frozen_at),
-        "frozen_reason": holder.frozen_reason,
-        "frozen_silently": holder.frozen_silently,
-        "mobile": holder.mobile,
-        "email": holder.email,
-        "vpa": holder.vpa,
-        "language": holder.language,
-        "merchant_id": holder.merchant_id,
-        "created_at": show_time(holder.created_at),
-    }
+add_commands(customer, SET_TIER, FREEZE, UNFREEZE)

@@ -36,7 +36,7 @@ async def set_identity(
     The document is national_id, passport or work_permit. Earlier data is replaced.
     """
     try:
-        given = msgspec.json.decode(identity, type=dict[str, str])
+        given = msgspec.json.decode(identity.encode(), type=dict[str, str])
     except msgspec.DecodeError:  # its message may quote the data
         raise LaariError("--identity must be a JSON object of texts") from None
     read = read_identity(given, local_day(datetime.now(UTC)))

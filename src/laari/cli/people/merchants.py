@@ -11,7 +11,7 @@ from laari.cli.terminal.operation import actor, database_operation, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
-from laari.rules import ids
+from laari.rules import ids, terms
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
@@ -52,7 +52,14 @@ def _vetted(service: Service, url: str | None) -> str | None:
 @operation
 @needs("merchants.change")
 async def create(
-    service: Service, /, webhook_url: str | None, email: str | None, **values: Any
+    service: Service,
+    name: str,
+    mode: Mode,
+    webhook_url: str | None,
+    email: str | None,
+    *,
+    fee_bps: int,
+    fee_fixed: int,
 ) -> dict[str, object]:
     """Create a merchant and print its secret key.
 
@@ -67,7 +74,10 @@ async def create(
             webhook_url=webhook_url,
             email=email,
             first_password=True,  # the operator knows it
-            **values,
+            name=name,
+            mode=mode,
+            fee_bps=fee_bps,
+            fee_fixed=fee_fixed,
         )
     login = {} if email is None else {"email": email, "password": new.password}
     return {**described(new.merchant), "secret_key": new.secret_key, **login}
@@ -105,8 +115,7 @@ async def update(
             changes["mode"] == "live"
             and not (await merchants.show(connection, merchant_id)).has_live
         ):
-            channels = service.settings.channels
-            await applications.approve(connection, actor(), merchant_id, channels=channels)
+            await applications.approve(connection, actor(), merchant_id, outbox=service.outbox)
         changed = await merchants.update(
             connection,
             actor(),
@@ -162,7 +171,10 @@ async def approve(
     merchant_id: str,
     reason: str | None,
     application_id: UUID | None,
-    **terms: Any,
+    *,
+    max_payment: int | None,
+    minimum: int,
+    hold: str | None,
 ) -> dict[str, object]:
     """Let a merchant that signed up go live.
 
@@ -171,8 +183,12 @@ async def approve(
     """
     async with connection_to(service.dsn) as connection:
         await applications.approve(
-            *(connection, actor(), merchant_id, reason),
-            *(LiveTerms(**terms), service.settings.channels),
+            connection,
+            actor(),
+            merchant_id,
+            reason,
+            LiveTerms(max_payment=max_payment, minimum=minimum, hold=hold),
+            service.outbox,
             application_id=application_id,
         )
         return {**described(await merchants.show(connection, merchant_id)), "approved": True}
@@ -210,7 +226,13 @@ async def set_limit(
 @operation
 @needs("fees.change")
 async def set_fees(
-    service: Service, merchant_id: str, bps: int, fixed: int, first: date | None, reason: str | None
+    service: Service,
+    merchant_id: str,
+    bps: int,
+    fixed: int,
+    first: date | None,
+    *,
+    reason: str | None,
 ) -> list[dict[str, object]]:
     """Change a merchant's fees now, or from a day on."""
     starts_at = None if first is None else start_of(first)
@@ -274,7 +296,7 @@ def _with_old_key(found: merchants.Merchant) -> dict[str, object]:
 @click.argument("merchant_id")
 @click.option(
     "--overlap",
-    type=fields.integer(0, merchants.MAX_OVERLAP_HOURS),
+    type=fields.integer(0, terms.OLD_KEY_LONGEST_HOURS),
     default=0,
     show_default=True,
     metavar="HOURS",

@@ -52,12 +52,13 @@ async def add(
     email: str,
     role: MerchantRole,
     till: str | None,
+    *,
     password: str | None,
 ) -> dict[str, object]:
     """Add a person to a merchant and print the password.
 
-    The password is not shown again. A user of a live merchant changes it at the first login. A
-    person who exists keeps the password, and `password` is null.
+    The password is not shown again. The person changes it at the first login. A person who exists
+    keeps the password, and `password` is null.
     """
     check_till(role, till)
     password = checked_or_new(password)
@@ -113,6 +114,7 @@ async def invite(
     email: str,
     role: MerchantRole,
     till: str | None,
+    *,
     send: Language | None,
 ) -> dict[str, object]:
     """Invite a person to a merchant and print the link.
@@ -128,6 +130,7 @@ async def invite(
         made = await invitations.invite(
             connection,
             actor(),
+            service.master_key,
             merchant_id,
             offer,
             datetime.now(UTC),
@@ -220,7 +223,7 @@ async def reset_user_password(
 ) -> dict[str, object]:
     """Set a user's new password and end all sessions.
 
-    The password is not shown again. A user of a live merchant changes it at the next login.
+    The password is not shown again. The person changes it at the next login.
     """
     password = checked_or_new(password)
     found = await memberships.find_member(connection, merchant_id, email)

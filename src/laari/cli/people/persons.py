@@ -89,7 +89,13 @@ async def _link(
     if send and await notices.reached(connection, whose, channels) is None:
         raise LaariError("the service cannot send a message to them: leave out --send")
     made = await password_links.hand_over(
-        connection, actor(), whose, datetime.now(UTC), channels, await origin_of(service)
+        connection,
+        actor(),
+        service.master_key,
+        whose,
+        datetime.now(UTC),
+        channels,
+        await origin_of(service),
     )
     where = {"link": made.link} if made.link is not None else {"sent_to": made.sent_to}
     return {**where, "expires_at": show_time(made.expires_at)}

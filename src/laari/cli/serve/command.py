@@ -5,16 +5,15 @@ import logging
 import os
 import signal
 from dataclasses import replace
-from typing import Any
 
 import click
 
-from laari.cli.serve.demo import demo_settings, greeting, prepare
+from laari.cli.serve.demo import Demo, demo_settings, greeting, prepare
+from laari.cli.shop.shared.ports import ShopError
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import json_option
 from laari.cli.terminal.output import complain, complain_of_defect, say, say_json
 from laari.cli.terminal.permission import needs
-from laari.errors import LaariError
 from laari.process import supervisor
 from laari.process.logs import configure_logs
 from laari.process.open import open_service
@@ -101,7 +100,7 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
 async def _greet(
     origin: str,
     metrics: tuple[str, int] | None,
-    demo: dict[str, Any],
+    demo: Demo,
     settings: Settings,
     as_json: bool,
 ) -> None:
@@ -125,8 +124,8 @@ async def _make_samples(origin: str, secret_key: str, recipient: str) -> None:
 
     url = origin.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
     try:
-        await make_samples(url, secret_key, recipient)
-    except LaariError as error:  # for example, if https is required
+        await asyncio.to_thread(make_samples, url, secret_key, recipient)
+    except ShopError as error:  # for example, if https is required
         complain(f"the demo has no sample payments: {error}")
     except Exception as error:  # the greeting must still show the credentials
         complain_of_defect(error)

@@ -4,7 +4,7 @@ import base64
 import time
 from collections.abc import Mapping
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from laari.process.open import Service
@@ -18,6 +18,8 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.secrets import derive
 from laari.visible import visible
+
+Demo: TypeAlias = dict[str, Any]  # as JSON shows it
 
 NAME = "Demo Shop"
 FEE_BPS = 150  # 1.5 %, so that gross and net differ
@@ -53,7 +55,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-async def prepare(service: Service) -> dict[str, Any]:
+async def prepare(service: Service) -> Demo:
     """Creates the demo merchant if there is none; returns its addresses and credentials."""
     # Secrets are derived, so that a later start can show them again.
     password = _text(derive(service.master_key, "demo-password", EMAIL))[:20]
@@ -84,7 +86,12 @@ async def prepare(service: Service) -> dict[str, Any]:
         client = clients[0] if clients else None
         if client is None:
             client, _ = await create_client(
-                connection, ACTOR, found.id, " ".join(DEFAULT_SCOPES), client_secret
+                connection,
+                ACTOR,
+                service.master_key,
+                found.id,
+                " ".join(DEFAULT_SCOPES),
+                client_secret,
             )
     origin = service.settings.public_url
     signup = service.settings.sandbox_signup
@@ -115,7 +122,7 @@ def _text(key: bytes) -> str:
     return base64.b32encode(key).decode().lower().rstrip("=")
 
 
-def greeting(demo: Mapping[str, Any]) -> str:
+def greeting(demo: Demo) -> str:
     """The text for people; `laari serve` fits it and its own lines into 80 by 24 characters."""
     order = int(time.time())  # a used reference would be a retry
     origin, customer = demo["reference_url"].removesuffix("/docs"), demo["customer"]

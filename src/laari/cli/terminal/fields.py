@@ -7,6 +7,7 @@ from uuid import UUID
 
 import click
 
+from laari.rules import terms
 from laari.rules.day_ranges import Days, read_day, read_month
 from laari.rules.ids import read_id
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
@@ -62,7 +63,7 @@ def text(longest: int) -> Callable[[str], str]:
 
 
 name = text(255)
-reason = text(255)
+reason = text(terms.MAX_REASON)
 slip = text(100)
 
 

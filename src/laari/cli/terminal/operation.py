@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import getpass
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -12,6 +11,7 @@ import click
 import msgspec
 
 from laari.cli.terminal.output import say, say_json, say_table
+from laari.cli.terminal.system_user import system_user
 from laari.errors import LaariError
 from laari.process.open import Service, open_service
 from laari.rules.actors import Actor
@@ -23,6 +23,7 @@ from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants.installation import known_public_url
 from laari.store.postgres.pool import Connection, connection_to
+from laari.store.secrets import keys_of
 from laari.visible import visible
 
 P = ParamSpec("P")
@@ -67,18 +68,8 @@ def database_operation(
 
 
 def actor() -> Actor:
-    """The system user who runs the command: a person who can run it on the machine is the operator.
-
-    `sudo` keeps the name of the person who used it.
-    """
-    return Actor("command_line", os.environ.get("SUDO_USER") or _system_user(), "admin")
-
-
-def _system_user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a number without a name
-        return str(os.getuid())
+    """The system user: a person who can run a command on the machine is the operator."""
+    return Actor("command_line", system_user(), "admin")
 
 
 def in_service(
@@ -104,7 +95,13 @@ async def origin_of(service: Service) -> str:
 @asynccontextmanager
 async def deciding(service: Service) -> AsyncIterator[Decide]:
     """Runs write commands as the service would; a refusal is a result of its own."""
-    runner = BatchRunner(service.dsn, await origin_of(service))
+    runner = BatchRunner(
+        service.dsn,
+        await origin_of(service),
+        channels=service.settings.channels,
+        keys=keys_of(service.master_key),
+        second_person_above=service.settings.second_operator_above,
+    )
     spine = Spine(runner.run)
     spine.start()
     try:

@@ -5,11 +5,11 @@ tests and for the operator's desk, which has the same actions for people with ot
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from laari.rules.people.permissions import Permission
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def needs(permission: Permission) -> Callable[[F], F]:
@@ -22,6 +22,6 @@ def needs(permission: Permission) -> Callable[[F], F]:
     return mark
 
 
-def permission_of(function: Callable[..., Any]) -> Permission | None:
+def permission_of(function: Callable[..., object]) -> Permission | None:
     """None for a command that forgot to name one."""
     return getattr(function, "permission", None)

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import count
 from multiprocessing import get_context
-from typing import Any, TypeAlias, TypeVar, TypeVarTuple
+from typing import TypeAlias, TypeVar, TypeVarTuple
 
 from laari.edge.load.admission import Overloaded
 from laari.http.messages import ClientGone
@@ -123,7 +123,7 @@ class Hashing:
             await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
 
 
-async def _while_connected(work: Coroutine[Any, Any, T], disconnected: Disconnected) -> T:
+async def _while_connected(work: Coroutine[object, None, T], disconnected: Disconnected) -> T:
     """Raises ClientGone as soon as the client has gone."""
     task = asyncio.create_task(work)
     gone = asyncio.ensure_future(disconnected())

@@ -99,16 +99,23 @@ class Metrics:
         messages: tuple[int, float] | None = None,
         seals: ShownSeals | None = None,
         noted: Noted | None = None,
+        *,
+        second_person: bool = False,
+        sms_per_hour: int | None = None,
     ) -> bytes:
         """The figures of all processes together; the backlogs and seals if they are known."""
         meaning = "Whether something can be committed to the database."
         lines = [*self._lines(), *_gauge("database_up", meaning, int(database_up))]
+        meaning = "Whether a second person confirms what one person moves above the limit."
+        lines += _gauge("second_person", meaning, int(second_person))
         lines += _backlog_lines("webhooks", "Events not delivered yet", webhooks)
         lines += _backlog_lines("messages", "Emails and SMS not sent yet", messages)
         if seals is not None:
             lines += _seal_lines(seals)
         if noted is not None:
             lines += _noted_lines(noted, time.time())
+        if sms_per_hour is not None:
+            lines += _gauge("sms_per_hour", "SMS that may be sent in an hour.", sms_per_hour)
         return "".join(f"{line}\n" for line in lines).encode()
 
     def _lines(self) -> Iterator[str]:
@@ -167,6 +174,7 @@ def _noted_lines(noted: Noted, now: float) -> Iterator[str]:
     yield from _gauge("webhooks_failed", failed, noted.deliveries_failed)
     failed = "Emails and SMS that were given up."
     yield from _gauge("messages_failed", failed, noted.messages_failed)
+    yield from _gauge("sms_last_hour", "SMS sent in the last hour.", noted.sms_of_last_hour)
     for name, moment in (
         ("last_seal", noted.last_seal_at),
         ("last_audit", noted.last_audit_at),

@@ -10,6 +10,8 @@ from hashlib import blake2b
 from math import inf
 from typing import NamedTuple
 
+from laari.rules.terms import Throttle
+
 SHARED_BYTES = 1 << 20  # the size of the shared file
 _SLOT_BYTES = 16  # a 64-bit hash of the key, then the bucket's time as a double
 _SLOTS = SHARED_BYTES // _SLOT_BYTES
@@ -112,6 +114,12 @@ def named_bucket(*names: object) -> int:
     """The key of a bucket with a name instead of a number."""
     digest = blake2b("\0".join(map(str, names)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")
+
+
+def throttle_bucket(throttle: Throttle, *names: object) -> Bucket:
+    return Bucket(
+        named_bucket(*names), 1 / throttle.seconds, over=throttle.burst * throttle.seconds
+    )
 
 
 def _hash(key: int) -> int:

@@ -18,7 +18,8 @@ from laari.http.messages import Request
 from laari.rules.actors import Actor
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import is_alive, recognised
-from laari.store.secrets import digest
+from laari.store.merchants.merchants import key_digest
+from laari.store.merchants.oauth import token_digest
 
 _HOW = "Send the merchant's secret key as X-API-Key, or an access token as Authorization: Bearer."
 _HOW_BASIC = "The user name is the merchant id, the password its secret key."
@@ -63,7 +64,7 @@ async def _by_secret(
 ) -> Caller | Refusal:
     basic = merchant_id is not None
     # The look-up by digest takes no longer for a near miss.
-    found = await backend.credentials.get(digest(secret))
+    found = await backend.credentials.get(key_digest(backend.master_key, secret))
     if found is None or not found.active:
         return _refused(_WRONG_BASIC if basic else _wrong_key(secret))
     if merchant_id is not None and merchant_id != found.merchant_id:
@@ -72,7 +73,7 @@ async def _by_secret(
 
 
 async def _by_token(backend: Backend, request: Request, token: str) -> Caller | Refusal:
-    found = await backend.access_tokens.get(digest(token))
+    found = await backend.access_tokens.get(token_digest(backend.master_key, token))
     if found is None:
         return _refused(_wrong_token(token))
     now = datetime.now(UTC)

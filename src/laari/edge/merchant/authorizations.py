@@ -165,7 +165,7 @@ async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
         return authorizations.payments_of(owner, window, **query.filters)
 
     listing = f"payments of {owner.hex}"
-    return await show_page(context, query, PAYMENTS, listing, listed, now_of(context))
+    return await show_page(context, query, PAYMENTS, listing, listed, now=now_of(context))
 
 
 async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refusal:

@@ -97,7 +97,7 @@ async def list_events(context: Context, query: EventQuery) -> Reply | Refusal:
     )
     states = await backend.delivery_states([event.id for event in found.rows])
     shapes = (shown(event, states.get(event.id)) for event in found.rows)
-    return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, tenant.id))
+    return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, owner=tenant.id))
 
 
 LIST = Read(

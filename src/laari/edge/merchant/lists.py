@@ -128,6 +128,7 @@ def page_body(
     window: Window,
     cursors: Cursors,
     listing: str,
+    *,
     owner: int,
 ) -> bytes:
     cursor = None if found.next is None else cursors.make(listing, owner, *found.next)

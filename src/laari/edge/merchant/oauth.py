@@ -19,8 +19,15 @@ from laari.http.messages import NO_STORE, Header, Reply, Request, read_parameter
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.tokens import IssueToken, granted_scope
-from laari.store.merchants.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
-from laari.store.secrets import digest, new_secret
+from laari.store.merchants.oauth import (
+    TOKEN_PREFIX,
+    ClientCredential,
+    bind_token,
+    client_digest,
+    is_client_id,
+    token_digest,
+)
+from laari.store.secrets import new_secret
 
 TOKEN = Endpoint(
     path="/oauth/token",
@@ -154,14 +161,20 @@ class TokenEndpoint:
         if client is None:
             return None
         # 256 random bits need no slow hash, only a comparison in constant time.
-        given = digest(asked.client_secret)
+        given = client_digest(self._backend.master_key, asked.client_secret)
         return client if hmac.compare_digest(given, client.secret_digest) else None
 
     async def _issue(self, client: ClientCredential, scope: str) -> Reply:
         token = new_secret(TOKEN_PREFIX)
+        held = token_digest(self._backend.master_key, token)
         outcome = await self._backend.spine.submit(
             IssueToken(
-                digest(token), client.id, scope, client.sandbox_offset_seconds, client.expires_at
+                held,
+                bind_token(self._backend.master_key, held, client.id, scope),
+                client.id,
+                scope,
+                client.sandbox_offset_seconds,
+                client.expires_at,
             )
         )
         if isinstance(outcome, Refusal):

@@ -54,7 +54,7 @@ async def list_payouts(context: Context, query: PayoutQuery) -> Reply | Refusal:
     listing = payouts.of_tenant(tenant.id, now_of(context), window, status=query.status)
     found = await backend.page(listing)
     shapes = map(payout_shape, found.rows)
-    return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, tenant.id))
+    return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, owner=tenant.id))
 
 
 async def get_payout(context: Context, query: None) -> Reply | Refusal:

@@ -9,9 +9,9 @@ from laari.edge.merchant.lists import AFTER, LIMIT, PageQuery, page_body, read_w
 from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
-from laari.rules import ids
+from laari.rules import ids, terms
 from laari.rules.money import MAX_PAYMENT_AMOUNT
-from laari.rules.payments.refunds import MOST_NOTE, RefundPayment
+from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import RefundReason
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.balance import MerchantBalance, balance_shape
@@ -32,7 +32,7 @@ REFUND_BODY = Body(
     RefundDraft,
     described(amount("amount", 1, MAX_PAYMENT_AMOUNT), "In laari; default: all that is left."),
     choice("reason", get_args(RefundReason)),
-    described(text("note", MOST_NOTE), "For you; the customer does not see it."),
+    described(text("note", terms.MAX_NOTE), "For you; the customer does not see it."),
     name="RefundCreate",
     examples={
         "a part": {"amount": 5000, "reason": "requested_by_customer", "note": "One ticket returned"}
@@ -62,7 +62,7 @@ async def list_refunds(context: Context, query: PageQuery) -> Reply | Refusal:
         return window
     found = await backend.page(refunds.listed(payment.id, window))
     shapes = map(refund_shape, found.rows)
-    return Reply(200, page_body(shapes, found, window, backend.cursors, listing, tenant.id))
+    return Reply(200, page_body(shapes, found, window, backend.cursors, listing, owner=tenant.id))
 
 
 async def get_refund(context: Context, query: None) -> Reply | Refusal:

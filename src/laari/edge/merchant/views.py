@@ -65,7 +65,7 @@ def list_operation(
         def listed(window: Window) -> Listing[R]:
             return resource.listed(context.tenant.id, now, window, **query.filters)
 
-        return await show_page(context, query, resource, resource.listing, listed, now)
+        return await show_page(context, query, resource, resource.listing, listed, now=now)
 
     return Read(
         path=resource.path,
@@ -86,6 +86,7 @@ async def show_page(
     resource: Resource[R],
     listing: str,
     listed: Callable[[Window], Listing[R]],
+    *,
     now: datetime,
 ) -> Reply | Refusal:
     tenant, backend = context.tenant, context.backend
@@ -101,7 +102,7 @@ async def show_page(
         found = Found([row for row in rows if status in (None, row.status)], found.next)
     if found.shown is None:
         shapes = (resource.show(row, backend) for row in found.rows)
-        found.shown = page_body(shapes, found, window, backend.cursors, listing, tenant.id)
+        found.shown = page_body(shapes, found, window, backend.cursors, listing, owner=tenant.id)
     return Reply(200, found.shown)
 
 

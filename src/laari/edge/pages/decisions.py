@@ -121,17 +121,18 @@ class DecisionRequest(PageRequest, ABC, Generic[R]):
         return self.go(self.address)
 
 
-async def show_status(request: DecisionRequest[Any]) -> Reply:
+AnyDecision: TypeAlias = DecisionRequest[Any]
+
+
+async def show_status(request: AnyDecision) -> Reply:
     """Only the state, for a page that polls."""
     return request.json({"status": request.asked.state})
 
 
-def decided(
-    decision: Decision, *states: str, confirmed: bool = False
-) -> FormHandler[DecisionRequest[Any]]:
+def decided(decision: Decision, *states: str, confirmed: bool = False) -> FormHandler[AnyDecision]:
     """The customer's decision in one of these states, or any; `confirmed` by a recent password."""
 
-    async def handle(request: DecisionRequest[Any]) -> Reply | Problem:
+    async def handle(request: AnyDecision) -> Reply | Problem:
         customer = await request.decider()
         if customer is None or (states and request.asked.state not in states):
             # Logged out, or decided elsewhere, after the page was shown.
@@ -160,13 +161,14 @@ class LinkedRequest(DecisionRequest[R]):
         return super().may_retry(state) and state in self.open_states
 
 
-K = TypeVar("K", bound=LinkedRequest[Any])
+AnyLinked: TypeAlias = LinkedRequest[Any]
+K = TypeVar("K", bound=AnyLinked)
 
 
-def in_sandbox(**decisions: Decision) -> FormHandler[LinkedRequest[Any]]:
+def in_sandbox(**decisions: Decision) -> FormHandler[AnyLinked]:
     """A decision of the merchant's sandbox customer, without a log-in: no real money moves."""
 
-    async def handle(request: LinkedRequest[Any]) -> Reply | Problem:
+    async def handle(request: AnyLinked) -> Reply | Problem:
         decision = decisions.get(request.params["action"])
         tenant = request.asked.tenant
         if tenant.mode != "sandbox" or decision is None:
@@ -186,7 +188,7 @@ def linked_routes(kind: type[K], show: Handler[K]) -> list[PageRoute[K]]:
     ]
 
 
-async def _log_in(request: LinkedRequest[Any]) -> Reply:
+async def _log_in(request: AnyLinked) -> Reply:
     await log_in_customer(request, request.asked.tenant.mode)
     return request.go(request.address)
 

@@ -6,9 +6,9 @@ The reply does not say whether the account exists, neither by its text nor by it
 import asyncio
 import time
 
+from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import (
     Named,
-    Throttle,
     check_new_password,
     hash_new_password,
     throttle,
@@ -16,17 +16,12 @@ from laari.edge.pages.login import (
 from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
+from laari.rules import terms
 from laari.rules.people.second_factor import read_code
 from laari.store.people import password_links
 from laari.store.people.logins import CustomerId, Login, Whose
 from laari.store.secrets import new_secret
 
-# Messages cost money and patience: few to one person, more from a shared address.
-PER_IDENTITY = Throttle(3, 600)
-PER_IDENTITY_EVERYWHERE = Throttle(5, 1800)
-PER_ADDRESS = Throttle(20, 60)
-# Codes of one request are counted in the database; this bounds the work of a flood.
-CODES_PER_ADDRESS = Throttle(30, 30)
 REPLY_SECONDS = 0.3  # longer than the look-up and the writes take
 
 WRONG_CODE = FormProblem(422, "This code is not valid. After three wrong codes, ask for a new one.")
@@ -38,9 +33,11 @@ async def ask(request: PageRequest, named: Named) -> str:
     throttle(
         request,
         [
-            PER_IDENTITY.bucket("forgotten", address, named.identity),
-            PER_IDENTITY_EVERYWHERE.bucket("forgotten identity", named.identity),
-            PER_ADDRESS.bucket("forgotten address", address),
+            throttle_bucket(terms.LINKS_PER_PERSON, "forgotten", address, named.identity),
+            throttle_bucket(
+                terms.LINKS_PER_PERSON_EVERYWHERE, "forgotten identity", named.identity
+            ),
+            throttle_bucket(terms.LINKS_PER_ADDRESS, "forgotten address", address),
         ],
     )
     began = time.monotonic()
@@ -49,8 +46,12 @@ async def ask(request: PageRequest, named: Named) -> str:
     if login is not None:
         await request.backend.write(
             password_links.send,
-            *(request.backend.master_key, login.whose, handle, request.now),
-            *(request.backend.settings.channels, request.backend.origin),
+            request.backend.master_key,
+            login.whose,
+            handle,
+            request.now,
+            request.backend.settings.channels,
+            request.backend.origin,
         )
     await asyncio.sleep(max(0.0, began + REPLY_SECONDS - time.monotonic()))
     return handle
@@ -59,7 +60,7 @@ async def ask(request: PageRequest, named: Named) -> str:
 async def exchange(request: PageRequest) -> str:
     """The token of a link for the form's `handle` and `code`."""
     address = client_prefix(request.http.client)
-    throttle(request, [CODES_PER_ADDRESS.bucket("forgotten code", address)])
+    throttle(request, [throttle_bucket(terms.CODES_PER_ADDRESS, "forgotten code", address)])
     token: str | None = await request.backend.write(
         password_links.exchange_code,
         request.backend.master_key,
@@ -75,7 +76,9 @@ async def exchange(request: PageRequest) -> str:
 async def whose_link(request: PageRequest, *, of_customer: bool) -> Whose | None:
     """The owner of the link in the address; a link works only in its own area."""
     token = request.params["token"][:100]
-    whose = await request.backend.ask(password_links.find, token, request.now)
+    whose = await request.backend.ask(
+        password_links.find, request.backend.master_key, token, request.now
+    )
     return whose if whose is not None and isinstance(whose, CustomerId) == of_customer else None
 
 
@@ -87,7 +90,12 @@ async def set_password(request: PageRequest, *, of_customer: bool) -> bool:
     password_hash = await hash_new_password(request)
     token = request.params["token"][:100]
     return await request.backend.write(
-        password_links.use, token, password_hash, request.now, request.http.client
+        password_links.use,
+        request.backend.master_key,
+        token,
+        password_hash,
+        request.now,
+        request.http.client,
     )
 
 

@@ -7,11 +7,11 @@ import hmac
 import secrets
 
 from laari.edge.pages.request import PageRequest
+from laari.rules import terms
 from laari.store.people.logins import Login
 from laari.store.secrets import derive
 
 COOKIE = "laari-known"
-SECONDS = 365 * 24 * 3600
 MOST_PEOPLE = 4  # marks of one browser: the latest log-ins
 _ID_BYTES = 16
 _MARK_LENGTH = 32  # hex digits
@@ -49,4 +49,5 @@ def remember_browser(request: PageRequest, login: Login) -> None:
     browser, marks = _read(request) or (secrets.token_hex(_ID_BYTES), [])
     mark = _mark(request, browser, login)
     kept = [mark, *(other for other in marks if other != mark)][:MOST_PEOPLE]
-    request.keep_cookie(COOKIE, ".".join([browser, *kept]), SECONDS)
+    seconds = int(terms.KNOWN_BROWSER_LIFE.total_seconds())
+    request.keep_cookie(COOKIE, ".".join([browser, *kept]), seconds)

@@ -3,16 +3,16 @@
 import math
 import time
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
 from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
-from laari.edge.load.token_buckets import Bucket, named_bucket
+from laari.edge.load.token_buckets import Bucket, throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.http.addresses import client_prefix, neighbourhood
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.passwords import MAX_LENGTH, password_problem
@@ -23,7 +23,6 @@ from laari.store.people.passwords import nobodys_hash
 from laari.store.people.second_factors import CodeProblem
 from laari.store.people.sessions import PersonSession, Session
 
-CONFIRM_AFTER = timedelta(minutes=10)  # payments, approvals and credentials need a recent password
 WRONG = 422  # the status of a password that does not fit
 NOT_THE_SAME = "The two new passwords are different. Enter the same password twice."
 NO_OTHER = "The new password is the same as the current one. Choose another one."
@@ -45,31 +44,11 @@ def code_problem(refused: CodeProblem) -> FormProblem:
     return FormProblem(429, f"Too many wrong codes. Wait {words}, then try again.", seconds)
 
 
-class Throttle(NamedTuple):
-    """Allows `burst` attempts at once, then one every `seconds`."""
-
-    burst: int
-    seconds: float
-
-    def bucket(self, *names: object) -> Bucket:
-        return Bucket(named_bucket(*names), 1 / self.seconds, over=self.burst * self.seconds)
-
-
 class Named(NamedTuple):
     """How to look up the login that a form names, and one name for all its spellings."""
 
     find: Callable[..., Awaitable[Login | None]]
     identity: str
-
-
-# Attempts at one person from one address, or from a browser in which that person has logged in.
-PER_IDENTITY = Throttle(10, 30)
-# Attempts at one person from everywhere: enough that a few strangers cannot lock the person out.
-PER_IDENTITY_EVERYWHERE = Throttle(300, 10)
-# Many customers share one address of a mobile network.
-PER_ADDRESS = Throttle(100, 1)
-# Recent requests of one address: not a limit, but it decides whose password is verified first.
-DEMAND = Throttle(1000, 60)
 
 
 async def log_in_customer(request: PageRequest, mode: Mode) -> Login:
@@ -104,9 +83,9 @@ async def _log_in(
 ) -> Login:
     address = client_prefix(request.http.client)
     strangers = [
-        PER_IDENTITY.bucket("log-in", address, identity),
-        PER_IDENTITY_EVERYWHERE.bucket("log-in identity", identity),
-        PER_ADDRESS.bucket("log-in address", address),
+        throttle_bucket(terms.PASSWORDS_PER_PERSON, "log-in", address, identity),
+        throttle_bucket(terms.PASSWORDS_PER_PERSON_EVERYWHERE, "log-in identity", identity),
+        throttle_bucket(terms.PASSWORDS_PER_ADDRESS, "log-in address", address),
     ]
     demand = _demand(request)
     # A browser without marks is throttled before the person is looked up.
@@ -115,7 +94,7 @@ async def _log_in(
     login = await request.backend.ask(find)
     browser = known_browser(request, login)
     if browser is not None:
-        own = PER_IDENTITY.bucket("log-in browser", browser, identity)
+        own = throttle_bucket(terms.PASSWORDS_PER_PERSON, "log-in browser", browser, identity)
         throttle(request, [own])
     elif shows_marks(request):
         throttle(request, strangers)
@@ -158,16 +137,16 @@ def _demand(request: PageRequest) -> float:
     rates, client, now = request.backend.rates, request.http.client, time.monotonic()
     before = []
     for name in (client_prefix(client), neighbourhood(client)):
-        bucket = DEMAND.bucket("log-in demand", name)
+        bucket = throttle_bucket(terms.PASSWORD_DEMAND, "log-in demand", name)
         before.append(rates.used(bucket, now))
         rates.take(bucket, now)
     own, around = before
-    return math.ceil(own) + around / (2 * DEMAND.burst)
+    return math.ceil(own) + around / (2 * terms.PASSWORD_DEMAND.burst)
 
 
 def is_fresh(request: PageRequest, session: Session) -> bool:
     """Whether the password was entered recently enough for payments and credentials."""
-    return request.now - session.authenticated_at <= CONFIRM_AFTER
+    return request.now - session.authenticated_at <= terms.CONFIRM_AFTER
 
 
 async def confirm(request: PageRequest, session: Session, *, always: bool = False) -> None:
@@ -177,7 +156,7 @@ async def confirm(request: PageRequest, session: Session, *, always: bool = Fals
     """
     if not always and is_fresh(request, session):
         return
-    own = PER_IDENTITY.bucket("log-in session", session.digest.hex())
+    own = throttle_bucket(terms.PASSWORDS_PER_PERSON, "log-in session", session.digest.hex())
     throttle(request, [own])
     password_hash = await request.backend.ask(logins.password_hash_of, session.whose)
     problem = await _verify(request, password_hash, FIRST, "again_wrong")
@@ -189,7 +168,10 @@ async def confirm(request: PageRequest, session: Session, *, always: bool = Fals
     if isinstance(session, PersonSession) and session.has_factor:
         refused = await request.backend.write(
             second_factors.check,
-            *(request.backend.master_key, session.whose, request.form.get("code", ""), request.now),
+            request.backend.master_key,
+            session.whose,
+            request.form.get("code", ""),
+            request.now,
         )
         if refused is not None:
             raise RefusedForm(code_problem(refused))

@@ -109,7 +109,10 @@ async def show_factor(request: PersonRequest) -> Reply:
     if factor is None:
         seed = await backend.ask(
             second_factors.pending_seed,
-            *(backend.master_key, whose, request.now, request.person.digest),
+            backend.master_key,
+            whose,
+            request.now,
+            request.person.digest,
         )
     uri = None if seed is None else otpauth_uri(seed, request.person.email, ISSUER)
     image = None if uri is None else base64.b64encode(qr_png(uri)).decode()
@@ -122,7 +125,10 @@ async def begin(request: PersonRequest) -> Reply | Problem:
     await request.confirm()
     await request.backend.write(
         second_factors.begin,
-        *(request.actor, request.backend.master_key, request.person.whose, request.now),
+        request.actor,
+        request.backend.master_key,
+        request.person.whose,
+        request.now,
         request.person.digest,
     )
     return request.redirect(FACTOR)
@@ -131,8 +137,12 @@ async def begin(request: PersonRequest) -> Reply | Problem:
 async def confirm_set_up(request: PersonRequest) -> Reply | Problem:
     outcome = await request.backend.write(
         second_factors.confirm,
-        *(request.actor, request.backend.master_key, request.person.whose),
-        *(request.form.get("code", ""), request.now, request.person.digest),
+        request.actor,
+        request.backend.master_key,
+        request.person.whose,
+        request.form.get("code", ""),
+        request.now,
+        request.person.digest,
     )
     if outcome is None:
         return STARTED_AGAIN
@@ -149,7 +159,10 @@ async def renew(request: PersonRequest) -> Reply | Problem:
     await request.confirm(always=True)
     codes = await request.backend.write(
         second_factors.renew_recovery_codes,
-        *(request.actor, request.backend.master_key, request.person.whose, request.now),
+        request.actor,
+        request.backend.master_key,
+        request.person.whose,
+        request.now,
     )
     if not codes:
         return STARTED_AGAIN

@@ -1,10 +1,14 @@
 """Requests of people: those of merchants on the dashboard, those of the operator on the desk."""
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import wraps
+from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
+from laari.edge.load.heavy import Line
 from laari.edge.pages.login import confirm, is_fresh
+from laari.edge.pages.render import render_long
 from laari.edge.pages.request import Access, PageRequest
 from laari.http.messages import Reply
 from laari.rules.actors import Actor, ActorKind
@@ -14,6 +18,8 @@ from laari.store.people.logins import PersonId
 from laari.store.people.memberships import Membership
 from laari.store.people.second_factors import CodeProblem
 from laari.store.people.sessions import PersonSession
+
+T = TypeVar("T")
 
 # Within an area: the person's own password, sessions and second factor.
 ACCOUNT = "/account"
@@ -59,7 +65,7 @@ class PersonVisitor(PageRequest):
         token = self.cookie(self.session_cookie)
         if token is None:
             return False
-        found = await self.backend.ask(sessions.half_open, token, self.now)
+        found = await self.backend.ask(sessions.half_open, self.backend.master_key, token, self.now)
         return found is not None
 
     async def enter_code(self, code: str) -> CodeProblem | bool:
@@ -86,6 +92,7 @@ class PersonRequest(PersonVisitor):
     texts: ClassVar[Mapping[str, str]]  # for `?done=…` after a form: it is never shown itself
     person: PersonSession
     membership: Membership
+    is_long = False  # True inside of a handler that is `long`
 
     def check(self, access: Access) -> Reply | None:
         """Redirects to a required password change or second factor; refuses other roles."""
@@ -99,6 +106,30 @@ class PersonRequest(PersonVisitor):
         if permission is None or not self.may(permission):
             return self.page("forbidden.html", 403)
         return None
+
+    @property
+    def line(self) -> Line:
+        """The long pages that this one waits with."""
+        raise NotImplementedError
+
+    @property
+    def turn_of(self) -> Hashable:
+        """Who takes turns in the line: a merchant, or a person of the operator."""
+        raise NotImplementedError
+
+    def searching(self) -> AbstractAsyncContextManager[None]:
+        assert self.is_long, f"{self.http.operation} needs @long"
+        return self.line.searches.slot(self.turn_of, soon=True)
+
+    def writing(self) -> AbstractAsyncContextManager[None]:
+        assert self.is_long, f"{self.http.operation} needs @long"
+        return self.line.writing.slot(self.turn_of, soon=True)
+
+    async def long_page(self, template: str, **values: object) -> Reply:
+        """A page with many rows, rendered in slices while no other such page is."""
+        async with self.writing():
+            text = await render_long(self.named(template), self.language, **self.common(), **values)
+        return self.html(text, None)
 
     @property
     def root(self) -> str:
@@ -146,3 +177,27 @@ class PersonRequest(PersonVisitor):
     async def confirm(self, *, always: bool = False) -> None:
         """Verifies the form's password, and the code of a second factor: always, or if asked."""
         await confirm(self, self.person, always=always or self.asks_password)
+        self.person = self.person._replace(authenticated_at=self.now)
+
+
+R = TypeVar("R", bound=PersonRequest)
+P = ParamSpec("P")
+
+
+def long(
+    handler: Callable[Concatenate[R, P], Awaitable[T]],
+) -> Callable[Concatenate[R, P], Awaitable[T]]:
+    """A handler that reads or writes much: a person has one at a time, before it reads anything."""
+
+    @wraps(handler)
+    async def handle(request: R, /, *args: P.args, **options: P.kwargs) -> T:
+        if request.is_long:
+            return await handler(request, *args, **options)
+        async with request.line.doors.enter(request.whose):
+            request.is_long = True
+            try:
+                return await handler(request, *args, **options)
+            finally:
+                request.is_long = False
+
+    return handle

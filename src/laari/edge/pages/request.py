@@ -12,19 +12,22 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import sha256
 from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, quote
 
 import msgspec
 
 from laari.edge.backend import Backend
+from laari.edge.input.multipart import UploadedFile
 from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
 from laari.edge.pages.devices import device_of
 from laari.edge.pages.language import ENGLISH, Language, choose
-from laari.edge.pages.render import render, render_long
+from laari.edge.pages.render import render
 from laari.errors import UnavailableError
 from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
+from laari.rules import terms
 from laari.rules.people.permissions import Permission
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
@@ -32,15 +35,12 @@ from laari.spine.engine import OutcomeUnknown
 from laari.store.people import devices, sessions
 from laari.store.people.logins import Whose
 from laari.store.people.sessions import (
-    IDLE,
-    LIFE,
-    SEEN_EVERY,
     CustomerSession,
     Opened,
     PersonSession,
     Session,
 )
-from laari.store.secrets import derive, digest
+from laari.store.secrets import derive
 
 MAX_FIELDS = 50  # of a query or a form
 LANGUAGE_SECONDS = 365 * 24 * 3600
@@ -96,9 +96,10 @@ class Access(NamedTuple):
 
 
 class PageRequest:
-    """`form` has the fields of a checked form and is empty for a GET.
+    """`form` has the fields of a checked form and is empty for a GET; `files` has its files.
 
-    `problem` says why the form was refused: the page shows it and has its status.
+    `whose` is logged in; None if `enter` found nobody. `problem` says why the form was refused: the
+    page shows it and has its status.
     """
 
     prefix: ClassVar[str] = ""  # of the addresses of this area
@@ -113,15 +114,20 @@ class PageRequest:
         self.params = params
         self.query = _read_query(http.query)
         self.form: dict[str, str] = {}
+        self.files: dict[str, UploadedFile] = {}
+        self.whose: Whose | None = None
         self.problem: Problem | None = None
         self.now = datetime.now(UTC)
         self._cookies = own_cookies(http.fields)
         self._set: list[tuple[str, str, int | None]] = []
-        self._counted = False
         self.language = self._choose_language()
 
     async def enter(self, access: Access) -> Reply | None:
         """Looks up who asks and for what; a reply if this person may not open the page."""
+        return None
+
+    async def ask_password(self, access: Access) -> Reply | None:
+        """A page that asks for the password again, if this form needs it; before its handler."""
         return None
 
     @property
@@ -168,7 +174,7 @@ class PageRequest:
         """The cookie of a log-in made here."""
         if self.page_alone is None:
             return self.session_cookie
-        return f"{_PAGE_COOKIE}-{digest(self.page_alone).hex()[:16]}"
+        return f"{_PAGE_COOKIE}-{sha256(self.page_alone.encode()).hexdigest()[:16]}"
 
     @property
     def _session_tokens(self) -> dict[str, str]:
@@ -219,24 +225,25 @@ class PageRequest:
         self, find: Callable[..., Awaitable[S | None]], *args: str | None
     ) -> S | None:
         for token in self._session_tokens.values():
-            session: S | None = await self.backend.ask(find, token, self.now, *args)
+            session: S | None = await self.backend.ask(
+                find, self.backend.master_key, token, self.now, *args
+            )
             if session is not None:
-                self._count(session.whose)
+                if self.whose is None:
+                    self.whose = session.whose
+                    self._count(session.whose)
                 return session
         return None
 
     def is_unseen(self, session: Session) -> bool:
-        return self.now - session.seen_at > SEEN_EVERY
+        return self.now - session.seen_at > terms.SESSION_SEEN_EVERY
 
     async def note_seen(self, note: Callable[..., Awaitable[None]], *args: object) -> None:
         with suppress(UnavailableError, OutcomeUnknown):  # the next request notes it
             await self.backend.write(note, *args)
 
     def _count(self, whose: Whose) -> None:
-        """Counts this request once for the person who is logged in."""
-        if self._counted:
-            return
-        self._counted = True
+        """Counts this request for the person who is logged in."""
         bucket = Bucket(named_bucket("pages", whose.id), PAGES_PER_SECOND, PAGES_OVER_SECONDS)
         seconds = self.backend.rates.take(bucket, time.monotonic())
         if seconds > 0:
@@ -253,20 +260,26 @@ class PageRequest:
         channels = self.backend.settings.channels & {"email"} if is_new else NO_CHANNELS
         token = await self.backend.write(
             devices.open_session,
-            *(whose, self.now, verified, self.page_alone, self._opened, channels),
+            self.backend.master_key,
+            whose,
+            self.now,
+            verified,
+            self.page_alone,
+            self._opened,
+            channels,
             with_factor=with_factor,
         )
         if token is None:
             return False
         old = self._session_tokens.get(self._own_session_cookie)
         if old is not None:
-            await self.backend.write(sessions.end, old)
+            await self.backend.write(sessions.end, self.backend.master_key, old)
         self.keep_session(token)
         return True
 
     def keep_session(self, token: str) -> None:
         cookie = self._own_session_cookie
-        life = LIFE if self.page_alone is None else IDLE
+        life = terms.SESSION_LIFE if self.page_alone is None else terms.SESSION_IDLE
         self.keep_cookie(cookie, token, int(life.total_seconds()))
         self._cookies[self._cookie_name(cookie)] = token  # for a page in reply to this request
 
@@ -278,27 +291,19 @@ class PageRequest:
     async def end_session(self) -> None:
         """Ends the log-in of this page and the general one."""
         for name, token in self._session_tokens.items():
-            await self.backend.write(sessions.end, token)
+            await self.backend.write(sessions.end, self.backend.master_key, token)
             self.keep_cookie(name, "", 0)
 
     # Replies.
 
     def page(self, template: str, status: int | None = None, **values: object) -> Reply:
-        html = render(self._named(template), self.language, **self._common(), **values)
-        return self._html(html, status)
+        html = render(self.named(template), self.language, **self.common(), **values)
+        return self.html(html, status)
 
-    async def long_page(self, template: str, **values: object) -> Reply:
-        """A page with many rows, rendered in slices while no other such page is."""
-        async with self.backend.heavy.writing.slot(soon=True):
-            html = await render_long(
-                self._named(template), self.language, **self._common(), **values
-            )
-        return self._html(html, None)
-
-    def _named(self, template: str) -> list[str]:
+    def named(self, template: str) -> list[str]:
         return [folder + template for folder in self.folders]
 
-    def _common(self) -> dict[str, object]:
+    def common(self) -> dict[str, object]:
         here = self.path if self.http.method != "POST" else self.home
         return {
             "request": self,
@@ -307,7 +312,7 @@ class PageRequest:
             "here": here,
         }
 
-    def _html(self, text: str, status: int | None) -> Reply:
+    def html(self, text: str, status: int | None) -> Reply:
         found = 200 if self.problem is None else self.problem.status
         return Reply(status or found, text.encode(), content_type=HTML)
 
@@ -321,8 +326,8 @@ class PageRequest:
 
     def refusal(self, status: int, name: str, back: str | None = None) -> Reply:
         """A page that says why nothing was shown or done; `name` is a text of `[problem]`."""
-        values = {**self._common(), "problem": name, "back": back}
-        return self._html(render(["problem.html"], self.language, **values), status)
+        values = {**self.common(), "problem": name, "back": back}
+        return self.html(render(["problem.html"], self.language, **values), status)
 
     def no_such_page(self, status: int = 404) -> Reply:
         return self.refusal(status, "not_found")

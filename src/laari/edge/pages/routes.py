@@ -10,16 +10,18 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 from laari.edge.backend import Backend
+from laari.edge.input.multipart import MEDIA_TYPE, MultipartError, read_multipart
 from laari.edge.load.admission import Overloaded
 from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, RefusedForm, TooFast
 from laari.edge.pages.security import stranger
 from laari.errors import UnavailableError
-from laari.http.messages import ClientGone, Reply, Request
+from laari.http.messages import ClientGone, Reply, Request, SlowBody
 from laari.rules.people.permissions import Permission
 
 log = logging.getLogger(__name__)
 
 MAX_FORM_BYTES = 20 * 1024  # the longest texts of a payment, each character in twelve bytes
+MAX_UPLOADED_TEXT = 512 * 1024  # bytes beside a file, in a form that may have one
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 
 P = TypeVar("P", bound=PageRequest)
@@ -34,6 +36,8 @@ class PageRoute(Generic[P]):
     `page` (default: `get`) shows a refused form again. A GET of a form's own address redirects.
     A route of the dashboard or of the operator names the permission that it `needs`, and for its
     form perhaps another one; `own` routes are about the log-in or the person's own account.
+    `upload` are the bytes of the largest file that its form may have; 0 refuses files.
+    `operation` is the name of the declared operation that its form runs, if there is one.
     """
 
     def __init__(
@@ -49,15 +53,19 @@ class PageRoute(Generic[P]):
         hands_out: bool = False,
         needs: Permission | None = None,
         to_change: Permission | None = None,
-        longest: int = MAX_FORM_BYTES,
+        upload: int = 0,
+        operation: str | None = None,
     ) -> None:
         self.kind = kind
         self.path = kind.prefix + path
         self.get = get
         self.post = post
+        self.operation = operation
         self.access = Access(polled, own, hands_out, needs, to_change or needs)
         self._page = page or get
-        self._longest = longest
+        if upload and needs is None:
+            raise ValueError(f"{self.path}: only people with a permission may upload a file")
+        self._longest_upload = upload and upload + MAX_UPLOADED_TEXT
 
     @property
     def operations(self) -> list[str]:
@@ -76,6 +84,8 @@ class PageRoute(Generic[P]):
             reply = request.come_back(429, "too_fast", fast.seconds)
         except Overloaded as full:
             reply = request.come_back(503, "busy", full.retry_after)
+            if http.method == "GET":  # one of several tabs, perhaps: each comes back by itself
+                reply = reply.plus((b"refresh", str(full.retry_after).encode()))
         except UnavailableError:
             reply = request.come_back(503, "unavailable", 1)
         except Exception:
@@ -89,15 +99,45 @@ class PageRoute(Generic[P]):
         if "\0" in request.path:  # no id has one, and the database cannot look for it
             return request.no_such_page()
         is_form = request.http.method == "POST"
-        refused = _refused_form(request, self._longest) if is_form else None
-        stopped = refused or await request.enter(self.access)
+        stopped = _refused_stranger(request) if is_form else None
+        stopped = stopped or await request.enter(self.access)
         if stopped is not None:
             return stopped
         if not is_form:
             return request.go(request.home) if self.get is None else await self.get(request)
+        # Only now: nobody makes us read a form of a page that they may not use.
+        if request.http.media_type == MEDIA_TYPE:
+            return await self._handle_upload(request)
+        form = _read_form(request.http)
+        return await self._handle_form(request, form)
+
+    async def _handle_upload(self, request: P) -> Reply:
+        length = request.http.declared_length
+        if length is None or length > self._longest_upload or request.whose is None:
+            return request.refusal(400, "unreadable")
+        with request.backend.heavy.uploads.place(request.whose):
+            try:
+                read = await read_multipart(request.http, MAX_FIELDS, MAX_UPLOADED_TEXT)
+            except MultipartError:
+                return request.refusal(400, "unreadable")
+            except SlowBody:
+                return request.refusal(408, "unreadable")
+            # It may have taken minutes.
+            stopped = await request.enter(self.access)
+            if stopped is not None:
+                return stopped
+            request.files = read.files
+            return await self._handle_form(request, read.fields)
+
+    async def _handle_form(self, request: P, form: dict[str, str] | None) -> Reply:
+        if form is None:
+            return request.refusal(400, "unreadable")
+        if not request.token_fits(form.pop(TOKEN_FIELD, "")):
+            return request.refusal(403, "stale", back=request.home)
+        request.form = form
         assert self.post is not None  # the router knows the methods
         try:
-            outcome = await self.post(request)
+            outcome = await request.ask_password(self.access) or await self.post(request)
         except RefusedForm as refused:
             outcome = refused.problem
         if isinstance(outcome, Reply):
@@ -107,26 +147,20 @@ class PageRoute(Generic[P]):
         return await self._page(request)
 
 
-def _refused_form(request: PageRequest, longest: int) -> Reply | None:
-    """Reads the form; a reply if it is not from one of our pages in this browser."""
+def _refused_stranger(request: PageRequest) -> Reply | None:
+    """A reply to a form that does not come from one of our pages, by its headers."""
     problem = stranger(request.http, request.backend.origin)
-    if problem is not None:
-        ours = request.backend.origin + request.home if problem == "other_address" else None
-        return request.refusal(403, problem, back=ours)
-    form = _read_form(request.http, longest)
-    if form is None:
-        return request.refusal(400, "unreadable")
-    if not request.token_fits(form.pop(TOKEN_FIELD, "")):
-        return request.refusal(403, "stale", back=request.home)
-    request.form = form
-    return None
+    if problem is None:
+        return None
+    ours = request.backend.origin + request.home if problem == "other_address" else None
+    return request.refusal(403, problem, back=ours)
 
 
-def _read_form(http: Request, longest: int) -> dict[str, str] | None:
+def _read_form(http: Request) -> dict[str, str] | None:
     """The last field of a name counts."""
     if http.media_type != "application/x-www-form-urlencoded":
         return None
-    body = http.body(longest)
+    body = http.body(MAX_FORM_BYTES)
     if body is None:
         return None
     try:

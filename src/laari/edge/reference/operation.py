@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +11,8 @@ from laari.edge.input.fields import Body, Field, Query, Schema
 from laari.edge.reference.schemas import Schemas
 from laari.rules.refusals import CODES, Refusal, RefusalCode, refuse
 from laari.rules.shapes.envelopes import to_json
+
+V = TypeVar("V")  # of a query or body that was read
 
 JSON = "application/json"
 HEADERS_OF = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
@@ -29,7 +31,7 @@ def operation(endpoint: Endpoint, tag: str, security: list[Schema], **parts: obj
     return {name: part for name, part in described.items() if part is not None}
 
 
-def query_parameters(query: Query[Any]) -> list[Schema]:
+def query_parameters(query: Query[V]) -> list[Schema]:
     return [_query_parameter(field) for field in query.fields.values()]
 
 
@@ -43,7 +45,7 @@ def _query_parameter(field: Field) -> Schema:
     return {**shown, **({"required": True} if field.required else {}), "schema": schema}
 
 
-def request_body(body: Body[Any], schemas: Schemas, *, required: bool = True) -> Schema:
+def request_body(body: Body[V], schemas: Schemas, *, required: bool = True) -> Schema:
     content: Schema = {
         "schema": schemas.keep(body.name, body.schema()),
         "examples": {name: {"value": each} for name, each in body.examples.items()},

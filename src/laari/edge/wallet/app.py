@@ -19,6 +19,7 @@ from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PAGING, Paging, unknown_cursor
 from laari.http.messages import Reply, Request, read_parameters
 from laari.http.router import Router
+from laari.rules import terms
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.wallet import (
@@ -35,10 +36,8 @@ from laari.rules.shapes.wallet import (
 )
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
+from laari.store.people.wallet_keys import key_digest
 from laari.store.reads import wallets
-from laari.store.secrets import digest
-
-WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
 
 async def balance(backend: Backend, account: int, query: None) -> WalletList[WalletBalance]:
@@ -136,10 +135,14 @@ class WalletInterface:
         if endpoint is not None:
             request.operation = endpoint.name
         key = request.headers.get(b"x-api-key", "").strip()
-        use = await self._backend.wallet_key_uses.call(digest(key)) if key else None
+        use = (
+            await self._backend.wallet_key_uses.call(key_digest(self._backend.master_key, key))
+            if key
+            else None
+        )
         if use is None:
             return refused(refuse("unauthorized", _why_no_access(request, key)))
-        if use.number > WINDOW_REQUESTS:
+        if use.number > terms.WALLET_WINDOW_REQUESTS:
             return refused(refuse("rate_limited")._replace(retry_after=use.seconds_left))
         if endpoint is None:
             return refused(refuse("not_found"))

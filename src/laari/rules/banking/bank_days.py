@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import date, datetime, time, timedelta
 
-from laari.rules.calendar import MALDIVES
+from laari.rules.calendar import MALDIVES, local_day
 
 FRIDAY, SATURDAY = 5, 6  # as `date.isoweekday` counts
 _WEEKEND = frozenset({FRIDAY, SATURDAY})
@@ -18,6 +18,11 @@ def bank_day_from(day: date, holidays: Collection[date]) -> date:
     while not is_bank_day(day, holidays):
         day += timedelta(days=1)
     return day
+
+
+def has_ended(day: date, now: datetime) -> bool:
+    """Whether a day is over in Maldivian time: only then it can be paid out or signed off."""
+    return day < local_day(now)
 
 
 def cut_off_of(day: date) -> datetime:

@@ -3,38 +3,44 @@
 Money with the number of a wallet becomes a top-up. A line with the reference of an order answers
 it. Other money that came in is unallocated until a person assigns it or sends it back. Other money
 that went out changes nothing. A person books it as a charge of the bank, or matches it with money
-that the books have sent before.
+that the books have sent before (`laari.rules.banking.bank_matches`).
 """
 
 import re
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Literal, NamedTuple
+from uuid import UUID
 
 from msgspec.structs import replace
 
 from laari.rules import ledger
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, written
 from laari.rules.banking import payouts
+from laari.rules.banking.bank_days import has_ended
+from laari.rules.banking.bank_file import references_in
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.payout_runs import written
+from laari.rules.banking.second_person import (
+    count_alone,
+    is_same_person,
+    needs_day,
+)
+from laari.rules.banking.wallet_money import is_too_large
 from laari.rules.command import Command
 from laari.rules.journal import note
 from laari.rules.money import rufiyaa
-from laari.rules.operator import is_too_large
 from laari.rules.records import (
     BankLine,
     BankLineUse,
-    BankMovementKind,
     BankOrder,
     FloatSignoff,
-    Tenant,
     TopupSlip,
     Transaction,
 )
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.wallets import add_received_money, move_outside_money
-from laari.rules.world import MovementKey, Needs, World
+from laari.rules.wallets import move_outside_money
+from laari.rules.world import Needs, World
 
 _ACCOUNT = re.compile(r"(?<![0-9])77[0-9]{11}(?![0-9])", re.ASCII)
 
@@ -44,23 +50,65 @@ def accounts_in(text: str) -> list[int]:
     return list(dict.fromkeys(int(found[0]) for found in _ACCOUNT.finditer(text)))
 
 
-class Target(NamedTuple):
-    """What a line names: the wallet it is for, or the order that it answers, with its merchant.
+def orders_in(line: StatementLine) -> list[str]:
+    """The orders that a line may name."""
+    return references_in(_text(line))
 
-    The order of a withdrawal has no merchant. `topup` has used the line's reference as its slip.
+
+def wallets_in(line: StatementLine) -> list[int]:
+    """The wallets that a line may name."""
+    return accounts_in(_text(line))
+
+
+def _text(line: StatementLine) -> str:
+    return f"{line.reference} {line.description}"
+
+
+class Target(NamedTuple):
+    """What a line names: the wallet it is for, or the order that it answers.
+
+    `answers` are the uses of other lines that name the order. `topup` has used the line's reference
+    as its slip.
     """
 
     account: int | None = None
     order: BankOrder | None = None
-    tenant: Tenant | None = None
     topup: Transaction | None = None
+    answers: frozenset[str] = frozenset()
+
+
+def target_of(
+    line: StatementLine,
+    orders: Mapping[str, BankOrder],
+    live: Container[int],
+    topup: Transaction | None,
+    answers: Mapping[str, frozenset[str]],
+) -> Target:
+    """One order, or one live wallet. A line that names two names none.
+
+    Without a number, a slip that was entered by hand says which wallet it was.
+    """
+    named = [orders[each] for each in orders_in(line) if each in orders]
+    accounts = [each for each in wallets_in(line) if each in live]
+    if len(named) == 1:
+        [order] = named
+        uses = answers.get(order.reference, frozenset())
+        return Target(order=order, topup=topup, answers=uses)
+    if not named and len(accounts) == 1:
+        return Target(account=accounts[0], topup=topup)
+    if not named and not accounts and topup is not None:
+        return Target(account=topup.account, topup=topup)
+    return Target(topup=topup)
 
 
 def is_same(line: StatementLine, known: BankLine) -> bool:
-    """Whether this line was imported before, with the same content."""
-    return (line.day, line.description, line.amount) == (
-        *(known.day, known.description, known.amount),
-    )
+    """Whether this line was imported before, with the same content.
+
+    One of the files may have had no balances.
+    """
+    content = (line.day, line.description, line.amount)
+    is_equal = content == (known.day, known.description, known.amount)
+    return is_equal and (line.balance is None or known.balance in (None, line.balance))
 
 
 class Expected(NamedTuple):
@@ -72,13 +120,26 @@ class Expected(NamedTuple):
     repeated: bool = False
     conflict: str | None = None
 
+    @property
+    def credits(self) -> Literal["wallet", "owner"] | None:
+        """Who gets new money by this line: a wallet, or the owner of an order."""
+        if self.repeated or self.line.amount < 0:
+            return None
+        if self.use == "topup" and self.target.topup is None:
+            return "wallet"
+        order = self.target.order
+        if self.use == "returned" and order is not None and order.status != "returned":
+            return "owner"
+        return None
+
 
 def expected(line: StatementLine, target: Target, known: BankLine | None) -> Expected:
     if known is not None:
         conflict = None if is_same(line, known) else _other_content(known)
         return Expected(line, target, known.use, repeated=True, conflict=conflict)
-    if target.order is not None and target.order.amount == abs(line.amount):
-        return Expected(line, target, "returned" if line.amount > 0 else "settled")
+    answer = _answer_of(line, target.order, target.answers)
+    if answer is not None:
+        return Expected(line, target, answer)
     if line.amount < 0:
         return Expected(line, target, "none")
     conflict = _other_slip(line, target.account, target.topup)
@@ -86,8 +147,25 @@ def expected(line: StatementLine, target: Target, known: BankLine | None) -> Exp
     return Expected(line, target, use, conflict=conflict)
 
 
+def _answer_of(
+    line: StatementLine, order: BankOrder | None, answers: frozenset[str]
+) -> Literal["settled", "returned"] | None:
+    """How the line answers this order, if it does. Each answer is one line."""
+    if order is None or abs(line.amount) != order.amount:
+        return None
+    if line.amount > 0:
+        return None if "returned" in answers else "returned"
+    if answers & {"settled", "matched"}:
+        return None
+    # The bank paid although a person recorded that it did not: the owner has the money twice.
+    is_contradicted = order.status == "returned" and order.settled_at is None
+    return None if is_contradicted and "returned" not in answers else "settled"
+
+
 def _other_content(known: BankLine) -> str:
     was = f"{known.day}, MVR {rufiyaa(known.amount)}, {known.description}"
+    if known.balance is not None:
+        was += f", balance MVR {rufiyaa(known.balance)}"
     return f"The reference was imported before with other content: {was}."
 
 
@@ -108,33 +186,52 @@ class Imported(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImportLine(Command[Imported]):
-    """Books one line of the statement of the live bank account."""
+    """Books one line of the statement of the live bank account.
+
+    `movement_id` is the import that a second person confirmed. Its lines credit at most the sum
+    that this person saw. Other lines count for the person who imports them.
+    """
 
     actor: Actor
     line: StatementLine
-    target: Target
+    movement_id: UUID | None = None
 
     def needs(self, needs: Needs) -> None:
+        needs_day(needs, self.actor)
+        if self.movement_id is not None:
+            needs.lock(World.movements, self.movement_id)
+            needs.read(World.imported_sums, self.movement_id)
         needs.lock(World.bank_lines, self.line.reference)
-        if self.target.order is not None:
-            needs.payout(self.target.order.payout_id)
-            needs.read(World.answers, self.target.order.reference)
-        if self.target.account is not None:
-            needs.lock(World.wallets, self.target.account)
+        for order in orders_in(self.line):
+            needs.order(order)
+            needs.read(World.answers, order)
+        for account in wallets_in(self.line):
+            needs.lock(World.wallets, account)
         needs.read(World.topups, ("live", self.line.reference))
 
     def decide(self, world: World) -> Imported | Refusal:
         known = world.bank_lines.get(self.line.reference)
         if known is not None:
             return self._again(known)
-        use = self._answer(world) or self._top_up(world)
+        target = self._target(world)
+        use = self._answer(world, target) or self._top_up(world, target)
         if isinstance(use, Refusal):
             return use
         if use is None:
             use = self._receive(world) if self.line.amount > 0 else self._booked(world, "none")
         world.bank_lines.add(use.reference, use)
-        _note_line(world, self.actor, "bank_line.import", None, use)
+        note_line(world, self.actor, "bank_line.import", None, use)
         return Imported(use)
+
+    def _target(self, world: World) -> Target:
+        wallets = (world.wallets.get(account) for account in wallets_in(self.line))
+        return target_of(
+            self.line,
+            orders=world.orders.seen,
+            live={each.account for each in wallets if each is not None and each.mode == "live"},
+            topup=world.topups.get(("live", self.line.reference)),
+            answers=world.answers,
+        )
 
     def _again(self, known: BankLine) -> Imported | Refusal:
         if is_same(self.line, known):
@@ -145,6 +242,7 @@ class ImportLine(Command[Imported]):
         self,
         world: World,
         use: BankLineUse,
+        booked_at: datetime | None = None,
         *,
         tid: str | None = None,
         account: int | None = None,
@@ -158,62 +256,95 @@ class ImportLine(Command[Imported]):
             amount=line.amount,
             balance=line.balance,
             imported_at=world.now,
-            imported_by=written(self.actor),
+            imported_by=self._importer(world),
+            movement_id=self.movement_id,
             use=use,
             account=account,
             order_reference=order,
             tid=tid,
+            booked_at=booked_at,
         )
 
-    def _answer(self, world: World) -> BankLine | Refusal | None:
-        """The bank's answer to an order; None if the line is none."""
-        named, tenant = self.target.order, self.target.tenant
-        order = None if named is None else world.orders.get(named.reference)
-        if order is None or abs(self.line.amount) != order.amount:
-            return None
-        use: Literal["settled", "returned"] = "settled" if self.line.amount < 0 else "returned"
-        if use in world.answers.get(order.reference, frozenset()):
+    def _answer(self, world: World, target: Target) -> BankLine | Refusal | None:
+        """The bank's answer to an order; None if the line does not answer one."""
+        order = target.order
+        use = _answer_of(self.line, order, target.answers)
+        if use is None or order is None:
             return None
         tid = None
         # Otherwise a person has recorded the answer before.
         if order.status == "sent" or (use == "returned" and order.status == "settled"):
             action: Literal["settle", "return"] = "settle" if use == "settled" else "return"
+            if action == "return" and not self._may_credit(world):
+                message = (
+                    f"The return of {order.reference} needs a second person. Record it, have it "
+                    "confirmed, and import the statement again."
+                )
+                return refuse("conflict", message)
             payout = world.payouts[order.payout_id]
+            tenant = payouts.tenant_of(world.tenants, payout)
             outcome = payouts.answer(world, tenant, payout, order, action)
             if isinstance(outcome, Refusal):
                 return outcome
-            tid = world.transfers[-1].tid
-        answered = world.answers.get(order.reference, frozenset()) | {use}
-        world.answers[order.reference] = answered
-        return self._booked(world, use, tid=tid, order=order.reference)
+            tid = outcome.transfer.tid
+        world.answers[order.reference] = target.answers | {use}
+        booked_at = _moved_at(world.orders[order.reference], use)
+        return self._booked(world, use, booked_at, tid=tid, order=order.reference)
 
-    def _top_up(self, world: World) -> BankLine | Refusal | None:
+    def _top_up(self, world: World, target: Target) -> BankLine | Refusal | None:
         """Money for a wallet; a slip that was entered by hand before is that top-up."""
-        account, amount, slip = self.target.account, self.line.amount, self.line.reference
+        account, amount, slip = target.account, self.line.amount, self.line.reference
         if amount < 0:
             return None
-        first = world.topups.get(("live", slip))
+        first = target.topup
         conflict = _other_slip(self.line, account, first)
         if conflict is not None:
             return refuse("conflict", conflict)
         if first is None:
-            wallet = None if account is None else world.wallets.get(account)
-            if wallet is None or wallet.mode != "live" or is_too_large(wallet, amount):
+            wallet = None if account is None else world.wallets[account]
+            if wallet is None or is_too_large(wallet, amount):
                 return None
+            if not self._may_credit(world):
+                return None  # it is unallocated, and its assignment needs a second person
             first = move_outside_money(
                 world, None, wallet, "topup", amount, f"Bank transfer {slip}"
             )
-            _use_slip(world, slip, first)
-        return self._booked(world, "topup", tid=first.tid, account=first.account)
+            use_slip(world, slip, first)
+        return self._booked(world, "topup", first.time, tid=first.tid, account=first.account)
+
+    def _may_credit(self, world: World) -> bool:
+        """Whether this line may credit a wallet or a merchant; counts its amount if so."""
+        if self.movement_id is None:
+            return count_alone(world, self.actor, self.line.amount)
+        movement = world.movements.get(self.movement_id)
+        if movement is None or movement.kind != "import" or movement.status != "done":
+            return False
+        credited = world.imported_sums[self.movement_id] + self.line.amount
+        if credited > movement.amount:
+            return False
+        world.imported_sums[self.movement_id] = credited
+        return True
+
+    def _importer(self, world: World) -> str:
+        """The person who brought the statement, also if another one confirmed it."""
+        movement = None if self.movement_id is None else world.movements.get(self.movement_id)
+        return written(self.actor) if movement is None else movement.requested_by
 
     def _receive(self, world: World) -> BankLine:
         outside, received = ledger.outside_account("live"), ledger.unallocated_account("live")
         tid = world.new_tid()
         ledger.transfer(world, "receipt", outside, received, self.line.amount, tid, world.now)
-        return self._booked(world, "receipt", tid=tid)
+        return self._booked(world, "receipt", world.now, tid=tid)
 
 
-def _note_line(
+def _moved_at(order: BankOrder, use: Literal["settled", "returned"]) -> datetime | None:
+    """When the books moved money of the order at the bank. They did not if it never settled."""
+    if use == "settled" or order.settled_at is None:
+        return order.settled_at
+    return order.returned_at
+
+
+def note_line(
     world: World,
     actor: Actor,
     action: str,
@@ -222,7 +353,11 @@ def _note_line(
     **more: str,
 ) -> None:
     note(
-        *(world, actor, action, "bank_line", after.reference),
+        world,
+        actor,
+        action,
+        "bank_line",
+        after.reference,
         merchant_id=None,
         mode="live",
         before=None if before is None else {"use": before.use},
@@ -230,140 +365,18 @@ def _note_line(
     )
 
 
-def _use_slip(world: World, slip: str, added: Transaction) -> None:
+def use_slip(world: World, slip: str, added: Transaction) -> None:
     world.topups["live", slip] = added
     world.slips.append(TopupSlip("live", slip, added.tid))
 
 
 @dataclass(frozen=True, slots=True)
-class HandleLine(Command[BankLine]):
-    """Assigns unallocated money to a wallet, or records that it was sent back without one.
-
-    A line without a use can be booked as the bank's own charge, against the corrections.
-    """
-
-    actor: Actor
-    reference: str
-    account: int | None = None
-    charge: bool = False
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.bank_lines, self.reference)
-        if self.account is not None:
-            needs.lock(World.wallets, self.account)
-            needs.read(World.topups, ("live", self.reference))
-
-    def decide(self, world: World) -> BankLine | Refusal:
-        line = world.bank_lines.get(self.reference)
-        if line is None:
-            return _no_line(self.reference)
-        if line.use != ("none" if self.charge else "receipt"):
-            return _does_not_wait(line)
-        if self.charge:
-            tid, use = self._charge(world, line), "charge"
-        elif self.account is None:
-            tid, use = self._send_back(world, line), "sent_back"
-        else:
-            wallet = world.wallets.get(self.account)
-            if wallet is None or wallet.mode != "live":
-                return refuse("not_found", f"No live wallet has the number {self.account}.")
-            if ("live", self.reference) in world.topups:
-                return refuse("conflict", "The slip was already used for another top-up.")
-            if is_too_large(wallet, line.amount):
-                return invalid("amount", "The balance would be too large.")
-            details = f"Bank transfer {line.reference}"
-            added = add_received_money(world, wallet, line.amount, details)
-            _use_slip(world, line.reference, added)
-            tid, use = added.tid, "assigned"
-        handled = replace(
-            line,
-            use=use,
-            account=self.account,
-            tid=tid,
-            handled_at=world.now,
-            handled_by=written(self.actor),
-        )
-        world.bank_lines.change(line.reference, handled)
-        verb = {"charge": "charge", "sent_back": "return", "assigned": "assign"}[use]
-        _note_line(world, self.actor, f"bank_line.{verb}", line, handled)
-        return handled
-
-    def _send_back(self, world: World, line: BankLine) -> str:
-        outside, received = ledger.outside_account("live"), ledger.unallocated_account("live")
-        tid = world.new_tid()
-        ledger.transfer(world, "receipt", received, outside, line.amount, tid, world.now)
-        return tid
-
-    def _charge(self, world: World, line: BankLine) -> str:
-        corrections, outside = ledger.corrections_account("live"), ledger.outside_account("live")
-        tid = world.new_tid()
-        ledger.transfer(world, "bank_charge", corrections, outside, -line.amount, tid, world.now)
-        return tid
-
-
-@dataclass(frozen=True, slots=True)
-class MatchLine(Command[BankLine]):
-    """A person says which recorded movement an open line shows. Nothing is booked.
-
-    The movement is a receipt that was sent back or a sweep of fees, and is matched once.
-    """
-
-    actor: Actor
-    reference: str
-    movement: MovementKey
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.bank_lines, self.reference)
-        needs.read(World.bank_movements, self.movement)
-
-    def decide(self, world: World) -> BankLine | Refusal:
-        line, found = (
-            world.bank_lines.get(self.reference),
-            world.bank_movements.get(self.movement),
-        )
-        if line is None:
-            return _no_line(self.reference)
-        if line.use != "none":
-            return _does_not_wait(line)
-        if found is None:
-            return refuse("not_found", f"The books have no {movement_words(*self.movement)}.")
-        if found.matched is not None:
-            message = f"The movement is matched with the line {found.matched} already."
-            return refuse("conflict", message)
-        if found.amount != -line.amount:
-            amounts = (
-                f"MVR {rufiyaa(-line.amount)}, and the movement of MVR {rufiyaa(found.amount)}"
-            )
-            return refuse("conflict", f"The line is of {amounts}.")
-        matched = replace(
-            line,
-            use="matched",
-            tid=found.tid,
-            handled_at=world.now,
-            handled_by=written(self.actor),
-        )
-        world.bank_lines.change(line.reference, matched)
-        world.bank_movements[self.movement] = found._replace(matched=line.reference)
-        shown = " ".join(self.movement)
-        _note_line(world, self.actor, "bank_line.match", line, matched, movement=shown)
-        return matched
-
-
-def movement_words(kind: BankMovementKind, name: str) -> str:
-    return f"sweep {name}" if kind == "sweep" else f"receipt {name} that was sent back"
-
-
-def _no_line(reference: str) -> Refusal:
-    return refuse("not_found", f"No line has the reference {reference}.")
-
-
-def _does_not_wait(line: BankLine) -> Refusal:
-    return refuse("conflict", f"The line does not wait for this: its use is {line.use}.")
-
-
-@dataclass(frozen=True, slots=True)
 class SignFloat(Command[FloatSignoff]):
-    """A person compared a day of the books with the bank's closing balance."""
+    """A person compared a day of the books with the bank's closing balance.
+
+    Who imported a line of the day does not explain its difference, if the rule of the second person
+    is on. The same words of the same person again change nothing.
+    """
 
     actor: Actor
     day: date
@@ -372,19 +385,41 @@ class SignFloat(Command[FloatSignoff]):
     note: str | None
 
     def needs(self, needs: Needs) -> None:
-        pass
+        needs.read(World.importers, self.day)
+        needs.read(World.signoffs, self.day)
 
     def decide(self, world: World) -> FloatSignoff | Refusal:
+        if not has_ended(self.day, world.now):
+            return refuse("conflict", f"{self.day} has not ended yet.")
         if self.closing != self.bank_closing and self.note is None:
             return invalid("note", "A difference needs a note.")
-        who = (self.actor.kind, self.actor.name)
+        if self.closing != self.bank_closing and world.second_person_above is not None:
+            names = world.importers.get(self.day, frozenset())
+            if any(is_same_person(name, self.actor) for name in names):
+                imported = "You imported lines of this day"
+                message = f"{imported}: another person has to sign off its difference."
+                return refuse("conflict", message)
         signed = FloatSignoff(
-            *(world.new_id(), self.day, self.closing, self.bank_closing, self.note, *who),
+            id=world.new_id(),
+            day=self.day,
+            closing=self.closing,
+            bank_closing=self.bank_closing,
+            note=self.note,
+            actor_kind=self.actor.kind,
+            actor_name=self.actor.name,
             created_at=world.now,
         )
+        last = world.signoffs.get(self.day)
+        if last is not None and last == replace(signed, id=last.id, created_at=last.created_at):
+            return last
+        world.signoffs[self.day] = signed
         world.float_signoffs.append(signed)
         note(
-            *(world, self.actor, "float.sign", "float", str(self.day)),
+            world,
+            self.actor,
+            "float.sign",
+            "float",
+            str(self.day),
             merchant_id=None,
             mode="live",
             before=None,

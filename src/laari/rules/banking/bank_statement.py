@@ -1,25 +1,31 @@
 """A bank's statement as CSV, read strictly: one wrong line, and the whole file is refused.
 
-Its columns are date, reference, description, debit, credit and balance, in any order. Amounts are
-rufiyaa. `reference` is the bank's own name for the line, by which it is imported once.
+It is read in slices, so that a long file holds nothing up. Its columns are date, reference,
+description, debit, credit and balance, in any order. Amounts are rufiyaa. `reference` is the bank's
+own name for the line, by which it is imported once.
 """
 
+import codecs
 import csv
 import io
-import re
-from datetime import date
+from collections.abc import Iterator
+from datetime import date, timedelta
 
 from msgspec import Struct
 
+from laari.rules.calendar import read_date
 from laari.rules.money import MAX_MONEY, read_rufiyaa
 from laari.visible import visible
 
 COLUMNS = ("date", "reference", "description", "debit", "credit", "balance")
-MAX_LINES = 10_000
-MAX_BYTES = 4 * 1024 * 1024
+MAX_LINES = 10_000  # without the header
+SLICE = 200  # lines, read in about 3 ms
+MAX_BYTES = 10 * 1024 * 1024
+MAX_LINE = 16 * 1024  # bytes; the longest texts of a line have 2,400
 MAX_REFERENCE = 100  # like a slip of a top-up
 MAX_DESCRIPTION = 500
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+# A file of another year is a mistake. A bank may date a line with its next working day.
+_PAST, _AHEAD = timedelta(days=731), timedelta(days=7)
 
 
 class StatementLine(Struct, frozen=True):
@@ -37,46 +43,53 @@ class StatementError(Exception):
     """The file cannot be read; the message names the line."""
 
 
-def read_statement(content: bytes) -> list[StatementLine]:
-    """All lines of the file, in its order."""
-    rows = csv.reader(io.StringIO(_decoded(content), newline=""), strict=True)
-    found: dict[str, StatementLine] = {}
+def statement_slices(content: bytes, today: date) -> Iterator[list[StatementLine]]:
+    """The lines of the file in its order, in slices. Only the end accepts the file."""
+    numbers: dict[str, int] = {}  # of lines, by their reference
     names: list[str] | None = None
-    try:
-        for row in rows:
-            if not row or row == [""]:
-                continue
-            if names is None:
-                names = _header(row, rows.line_num)
-            else:
-                _add(found, _line(names, row, rows.line_num))
-    except csv.Error as error:
-        raise StatementError(f"line {rows.line_num}: not CSV ({error})") from None
+    found: list[StatementLine] = []
+    for number, row in _rows(content):
+        if number % SLICE == 0:
+            yield found
+            found = []
+        if not row or row == [""]:
+            continue
+        if names is None:
+            names = _header(row, number)
+            continue
+        line = _line(names, row, number, today)
+        first = numbers.setdefault(line.reference, number)
+        if first != number:
+            same = f"line {first} has the same reference, {visible(line.reference)!r}"
+            raise StatementError(f"line {number}: {same}")
+        found.append(line)
     if names is None:
         raise StatementError("line 1: the file is empty")
-    return list(found.values())
+    yield found
 
 
-def _decoded(content: bytes) -> str:
+def _rows(content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Each line of the file with its number. No cell has a line break."""
     if len(content) > MAX_BYTES:
         raise StatementError(f"the file is longer than {MAX_BYTES // 1024 // 1024} MiB")
-    null = content.find(b"\0")
-    if null >= 0:
-        number = content.count(b"\n", 0, null) + 1
-        raise StatementError(f"line {number}: a null byte")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
-        raise StatementError(f"line {number}: not UTF-8 text") from None
-
-
-def _add(found: dict[str, StatementLine], line: StatementLine) -> None:
-    first = found.setdefault(line.reference, line)
-    if first is not line:
-        same = f"line {first.number} has the same reference, {visible(line.reference)!r}"
-        raise StatementError(f"line {line.number}: {same}")
-    if len(found) > MAX_LINES:
+    file = io.BytesIO(content)
+    if content.startswith(codecs.BOM_UTF8):
+        file.seek(len(codecs.BOM_UTF8))
+    for number in range(1, MAX_LINES + 2):
+        line = file.readline(MAX_LINE + 1)
+        if not line:
+            return
+        if len(line) > MAX_LINE:
+            raise StatementError(f"line {number}: longer than {MAX_LINE // 1024} KiB")
+        if b"\0" in line:
+            raise StatementError(f"line {number}: a null byte")
+        try:
+            yield number, next(csv.reader([line.decode()], strict=True))
+        except UnicodeDecodeError:
+            raise StatementError(f"line {number}: not UTF-8 text") from None
+        except csv.Error as error:
+            raise StatementError(f"line {number}: not CSV ({error})") from None
+    if file.read(1):
         raise StatementError(f"the file has more than {MAX_LINES} lines")
 
 
@@ -87,7 +100,7 @@ def _header(row: list[str], number: int) -> list[str]:
     return names
 
 
-def _line(names: list[str], row: list[str], number: int) -> StatementLine:
+def _line(names: list[str], row: list[str], number: int, today: date) -> StatementLine:
     if len(row) != len(names):
         raise StatementError(f"line {number}: {len(row)} fields instead of {len(names)}")
     cells = {name: cell.strip() for name, cell in zip(names, row, strict=True)}
@@ -98,7 +111,7 @@ def _line(names: list[str], row: list[str], number: int) -> StatementLine:
     assert amount is not None
     return StatementLine(
         number=number,
-        day=_day(cells["date"], number),
+        day=_day(cells["date"], number, today),
         reference=_text(cells, "reference", MAX_REFERENCE, number),
         description=_text(cells, "description", MAX_DESCRIPTION, number),
         amount=amount,
@@ -106,13 +119,16 @@ def _line(names: list[str], row: list[str], number: int) -> StatementLine:
     )
 
 
-def _day(text: str, number: int) -> date:
-    try:
-        if _DAY.fullmatch(text):
-            return date.fromisoformat(text)
-    except ValueError:
-        pass
-    raise StatementError(f"line {number}: the date {visible(text)!r} is not like 2027-07-01")
+def _day(text: str, number: int, today: date) -> date:
+    shown = f"line {number}: the date {visible(text)!r}"
+    day = read_date(text)
+    if day is None:
+        raise StatementError(f"{shown} is not like 2027-07-01")
+    if day < today - _PAST:
+        raise StatementError(f"{shown} is more than two years ago")
+    if day > today + _AHEAD:
+        raise StatementError(f"{shown} is more than a week ahead")
+    return day
 
 
 def _text(cells: dict[str, str], name: str, longest: int, number: int) -> str:

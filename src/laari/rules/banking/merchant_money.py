@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from laari.rules import ledger
 from laari.rules.actors import Actor
-from laari.rules.command import Command, TenantCommand
+from laari.rules.banking.second_person import Asked, Booked, Controlled, Prepared
 from laari.rules.journal import note, note_of_tenant
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.records import EarnedFees, FeeSweep, FundMovement, Mode, Tenant
@@ -24,7 +24,7 @@ class Funds(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveFunds(TenantCommand[Funds]):
+class MoveFunds(Controlled[Funds]):
     """Holds or releases money of a merchant, or corrects its balance, with a reason.
 
     A hold takes only money that is available, and a release only money that is held. A correction
@@ -32,7 +32,7 @@ class MoveFunds(TenantCommand[Funds]):
     earlier movements that its page showed: sent twice, it acts once.
     """
 
-    tenant: Tenant
+    tenant_id: int
     actor: Actor
     kind: Literal["hold", "release", "merchant_adjustment"]
     amount: int
@@ -40,16 +40,19 @@ class MoveFunds(TenantCommand[Funds]):
     below_zero: bool = False
     if_earlier: int | None = None
 
-    def needs(self, needs: Needs) -> None:
-        needs.outgoing(self.tenant)
+    def rows(self, needs: Needs) -> None:
+        needs.read(World.tenants, self.tenant_id)
+        needs.outgoing(self.tenant_id)
         if self.if_earlier is not None:
-            needs.read(World.fund_movement_counts, self.tenant.id)
+            needs.read(World.fund_movement_counts, self.tenant_id)
 
     def busy(self) -> Refusal:
         return refuse("conflict", "Another command is changing this balance.")
 
-    def decide(self, world: World) -> Funds | Refusal:
-        tenant, amount = self.tenant, self.amount
+    def prepare(self, world: World) -> Prepared[Funds] | Refusal:
+        tenant, amount = world.tenants.get(self.tenant_id), self.amount
+        if tenant is None:
+            return refuse("not_found", "No such merchant.")
         is_correction = self.kind == "merchant_adjustment"
         if not 0 < (abs(amount) if is_correction else amount) <= MAX_MONEY:
             return invalid("amount", "The amount is not valid.")
@@ -66,7 +69,24 @@ class MoveFunds(TenantCommand[Funds]):
         if after.held < 0:
             message = f"Only MVR {rufiyaa(held)} are held."
             return refuse("insufficient_merchant_balance", message)
-        self._book(world)
+        before = Funds(available, held)
+        return Prepared(self._asked(tenant), lambda: self._move(world, tenant, before, after))
+
+    def _asked(self, tenant: Tenant) -> Asked | None:
+        """A hold lets nothing leave, so it needs nobody else."""
+        if self.kind == "hold":
+            return None
+        return Asked(
+            self.kind,
+            tenant.mode,
+            self.amount,
+            self.reason,
+            tenant_id=tenant.id,
+            below_zero=self.below_zero,
+        )
+
+    def _move(self, world: World, tenant: Tenant, before: Funds, after: Funds) -> Booked[Funds]:
+        tid = self._book(world, tenant)
         names = {"hold": "hold", "release": "release", "merchant_adjustment": "adjust"}
         note_of_tenant(
             world,
@@ -75,16 +95,16 @@ class MoveFunds(TenantCommand[Funds]):
             f"merchant.{names[self.kind]}",
             "balance",
             tenant.merchant_id,
-            {"available": available, "held": held},
+            before._asdict(),
             after._asdict(),
             self.reason,
         )
-        return after
+        return Booked(after, tid)
 
     def _earlier(self, world: World) -> int:
         """The movements of this tenant, those of this batch included."""
-        made = sum(each.tenant_id == self.tenant.id for each in world.fund_movements)
-        return world.fund_movement_counts.get(self.tenant.id, 0) + made
+        made = sum(each.tenant_id == self.tenant_id for each in world.fund_movements)
+        return world.fund_movement_counts.get(self.tenant_id, 0) + made
 
     def _after(self, funds: Funds) -> Funds:
         match self.kind:
@@ -95,9 +115,8 @@ class MoveFunds(TenantCommand[Funds]):
             case "merchant_adjustment":
                 return Funds(funds.available + self.amount, funds.held)
 
-    def _book(self, world: World) -> None:
-        tenant, now = self.tenant, world.at(self.tenant)
-        merchant = ledger.merchant_account(tenant)
+    def _book(self, world: World, tenant: Tenant) -> str:
+        now, merchant = world.at(tenant), ledger.merchant_account(tenant)
         other = (
             ledger.corrections_account(tenant.mode)
             if self.kind == "merchant_adjustment"
@@ -109,11 +128,12 @@ class MoveFunds(TenantCommand[Funds]):
             world, self.kind, debit, credit, abs(self.amount), world.new_tid(), now
         )
         who = (self.actor.kind, self.actor.name)
-        world.fund_movements.append(FundMovement(moved, tenant.id, self.reason, *who, now))
+        world.fund_movements.append(FundMovement(moved.id, tenant.id, self.reason, *who, now))
+        return moved.tid
 
 
 @dataclass(frozen=True, slots=True)
-class SweepFees(Command[FeeSweep]):
+class SweepFees(Controlled[FeeSweep]):
     """The operator takes earned fees out of the bank account; never more than there are.
 
     A form names the last sweep that its page showed: sent twice, it acts once.
@@ -124,29 +144,37 @@ class SweepFees(Command[FeeSweep]):
     amount: int
     if_last: int | None = None
 
-    def needs(self, needs: Needs) -> None:
+    def rows(self, needs: Needs) -> None:
         needs.read(World.earned_fees, self.mode)
 
-    def decide(self, world: World) -> FeeSweep | Refusal:
+    def prepare(self, world: World) -> Prepared[FeeSweep] | Refusal:
         fees = world.earned_fees[self.mode]
         if self.if_last not in (None, fees.last_sweep):
             return refuse("conflict", "Fees were swept meanwhile. Look at them, and decide again.")
         if not 0 < self.amount <= fees.balance:
             message = f"The fees are MVR {rufiyaa(fees.balance)}."
             return refuse("insufficient_merchant_balance", message)
+        asked = Asked("sweep", self.mode, self.amount, "Earned fees taken out of the bank account")
+        return Prepared(asked, lambda: self._sweep(world, fees))
+
+    def _sweep(self, world: World, fees: EarnedFees) -> Booked[FeeSweep]:
         earned, outside = ledger.fee_account(self.mode), ledger.outside_account(self.mode)
         moved = ledger.transfer(
             world, "sweep", earned, outside, self.amount, world.new_tid(), world.now
         )
         number, who = fees.last_sweep + 1, (self.actor.kind, self.actor.name)
-        sweep = FeeSweep(self.mode, number, moved, self.amount, *who, world.now)
+        sweep = FeeSweep(self.mode, number, moved.id, self.amount, *who, world.now)
         world.fee_sweeps.append(sweep)
         note(
-            *(world, self.actor, "fees.sweep", "fees", self.mode),
+            world,
+            self.actor,
+            "fees.sweep",
+            "fees",
+            self.mode,
             merchant_id=None,
             mode=self.mode,
             before={"fees": fees.balance},
             after={"fees": fees.balance - self.amount},
         )
         world.earned_fees[self.mode] = EarnedFees(fees.balance - self.amount, number)
-        return sweep
+        return Booked(sweep, moved.tid)

@@ -1,128 +1,149 @@
-"""Top-ups and adjustments above the operator's limit: a second operator makes or refuses them."""
+"""Movements that wait for a second person: another operator makes or refuses them."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple, TypeVar, assert_never, cast
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from laari.rules import ids
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, written
+from laari.rules.banking.bank_accounts import AddBankAccount
+from laari.rules.banking.bank_imports import ConfirmImport
+from laari.rules.banking.merchant_money import MoveFunds, SweepFees
+from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
+from laari.rules.banking.payout_runs import AnswerPayout
+from laari.rules.banking.second_person import Controlled, Prepared, is_same_person, note_movement
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.command import Command
-from laari.rules.journal import note
 from laari.rules.money import rufiyaa
-from laari.rules.operator import MovedMoney, MoveMoney, in_statement, needs_slip, no_wallet
-from laari.rules.records import PendingMovement, Tenant
+from laari.rules.people.permissions import Permission, Role, may
+from laari.rules.records import BankDetails, PendingMovement, PendingMovementKind
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 
+T = TypeVar("T")
 
-def needs_second_operator(amount: int, above: int | None) -> bool:
-    """Whether a movement of this amount, in either direction, waits for a second operator."""
-    return above is not None and abs(amount) > above
+# Who may make or refuse a movement: the people who may ask for it.
+PERMISSIONS: dict[PendingMovementKind, Permission] = {
+    "topup": "wallets.move",
+    "adjustment": "wallets.move",
+    "release": "payouts.run",
+    "merchant_adjustment": "payouts.run",
+    "assign": "bank.import",
+    "send_back": "bank.import",
+    "charge": "bank.import",
+    "sweep": "payouts.run",
+    "return": "payouts.run",
+    "bank_account": "wallets.move",
+    "import": "bank.import",
+}
+
+
+def command_of(movement: PendingMovement, actor: Actor) -> Controlled[Any]:
+    """The command that was asked for, as this actor's."""
+    kind = movement.kind
+    match kind:
+        case "topup" | "adjustment":
+            return MoveMoney(
+                actor,
+                None,
+                _given(movement.account),
+                kind,
+                movement.amount,
+                movement.details,
+                slip=movement.reference,
+                below_zero=movement.below_zero,
+            )
+        case "release" | "merchant_adjustment":
+            return MoveFunds(
+                _given(movement.tenant_id),
+                actor,
+                kind,
+                movement.amount,
+                movement.details,
+                below_zero=movement.below_zero,
+            )
+        case "assign":
+            return AssignLine(actor, _given(movement.reference), _given(movement.account))
+        case "send_back":
+            return SendLineBack(actor, _given(movement.reference))
+        case "charge":
+            return ChargeLine(actor, _given(movement.reference))
+        case "sweep":
+            return SweepFees(actor, "live", movement.amount)
+        case "return":
+            about = _given(movement.reference)
+            order = None if about.startswith(ids.PAYOUT) else about
+            return AnswerPayout(actor, _given(movement.payout_id), "return", order)
+        case "bank_account":
+            details = BankDetails(
+                _given(movement.holder), _given(movement.bank), _given(movement.account_number)
+            )
+            account = _given(movement.account)
+            return AddBankAccount(actor, account, details, entered_by=movement.requested_by)
+        case "import":
+            return ConfirmImport(actor, movement)
+    assert_never(kind)
+
+
+def _given(value: T | None) -> T:
+    assert value is not None  # by a constraint of the table
+    return value
+
+
+class Made(NamedTuple):
+    """A movement that a second person made, and the result of its command."""
+
+    movement: PendingMovement
+    outcome: object
 
 
 @dataclass(frozen=True, slots=True)
-class RequestMovement(Command[PendingMovement]):
-    """The first operator asks for a movement; it moves nothing."""
+class MakeMovement(Command[Made]):
+    """The second person makes a movement that waits, and the movement ends with it.
 
-    actor: Actor
-    account: int
-    kind: Literal["topup", "adjustment"]
-    amount: int
-    details: str
-    slip: str | None = None
-    below_zero: bool = False
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.wallets, self.account)
-        needs_slip(needs, self.slip)
-
-    def decide(self, world: World) -> PendingMovement | Refusal:
-        wallet = world.wallets.get(self.account)
-        if wallet is None:
-            return no_wallet(self.account)
-        first = None if self.slip is None else world.topups.get((wallet.mode, self.slip))
-        if first is not None:
-            used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
-            return refuse("conflict", f"This slip was already used to top up {used}.")
-        movement = PendingMovement(
-            id=world.new_id(),
-            requested_at=world.now,
-            requested_by=self.actor.name,
-            kind=self.kind,
-            account=self.account,
-            amount=self.amount,
-            details=self.details,
-            slip=self.slip,
-            below_zero=self.below_zero,
-        )
-        refusal = in_statement(world, wallet, self.slip)
-        refusal = refusal or _movement(self.actor, None, movement).refusal(wallet)
-        if refusal is not None:
-            return refusal
-        world.movements.add(movement.id, movement)
-        _note(world, self.actor, "request", movement)
-        return movement
-
-
-def _movement(actor: Actor, tenant: Tenant | None, movement: PendingMovement) -> MoveMoney:
-    return MoveMoney(
-        actor,
-        tenant,
-        movement.account,
-        movement.kind,
-        movement.amount,
-        movement.details,
-        slip=movement.slip,
-        below_zero=movement.below_zero,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class MakeMovement(Command[MovedMoney]):
-    """The second operator makes a movement that waits, together with its end.
-
-    `account` is the movement's wallet and `tenant` is for a sandbox's clock.
+    It counts as moved alone by nobody. A movement that waits never changes, so its id names what
+    the person saw.
     """
 
     actor: Actor
-    tenant: Tenant | None
     movement_id: UUID
-    account: int
-    slip: str | None
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.movements, self.movement_id)
-        needs.lock(World.wallets, self.account)
-        needs_slip(needs, self.slip)
+        needs.then(World.movements, self._follow)
 
-    def decide(self, world: World) -> MovedMoney | Refusal:
-        movement = _waiting(world, self.movement_id)
+    def _follow(self, needs: Needs, world: World) -> None:
+        movement = world.movements.get(self.movement_id)
+        if movement is not None:
+            command_of(movement, self.actor).rows(needs)
+
+    def decide(self, world: World) -> Made | Refusal:
+        movement = _waiting(world, self.actor, self.movement_id)
         if isinstance(movement, Refusal):
             return movement
-        if (movement.account, movement.slip) != (self.account, self.slip):
-            return refuse("not_found", "The movement is about another wallet.")
-        if movement.requested_by.lower() == self.actor.name.lower():
-            return refuse("conflict", "Another operator has to confirm a movement you asked for.")
-        moved = _movement(self.actor, self.tenant, movement).decide(world)
-        if isinstance(moved, Refusal):
-            return moved
-        done = replace(
-            movement,
-            status="done",
-            decided_at=world.now,
-            decided_by=self.actor.name,
-            tid=moved.transaction.tid,
-        )
-        world.movements.change(movement.id, done)
-        _note(world, self.actor, "make", done, movement)
-        return moved
+        if is_same_person(movement.requested_by, self.actor):
+            return refuse("conflict", "Another person has to confirm a movement you asked for.")
+        prepared = command_of(movement, self.actor).prepare(world)
+        if isinstance(prepared, Refusal):
+            return prepared
+        if not isinstance(prepared, Prepared) or prepared.asked is None:
+            return refuse("conflict", "The movement was made in another way.")
+        if prepared.asked.amount != movement.amount:
+            message = f"The amount would be MVR {rufiyaa(prepared.asked.amount)} now."
+            return refuse("conflict", message)
+        booked = prepared.book()
+        if isinstance(booked, Refusal):
+            return booked
+        done = _decided(world, movement, self.actor, "done", tid=booked.tid)
+        note_movement(world, self.actor, "make", done, movement)
+        return Made(done, booked.result)
 
 
 @dataclass(frozen=True, slots=True)
 class RefuseMovement(Command[PendingMovement]):
-    """Any operator refuses a movement that waits; the one who asked can withdraw it."""
+    """A person refuses a movement that waits; the one who asked can withdraw it."""
 
     actor: Actor
     movement_id: UUID
@@ -132,52 +153,41 @@ class RefuseMovement(Command[PendingMovement]):
         needs.lock(World.movements, self.movement_id)
 
     def decide(self, world: World) -> PendingMovement | Refusal:
-        movement = _waiting(world, self.movement_id)
+        movement = _waiting(world, self.actor, self.movement_id)
         if isinstance(movement, Refusal):
             return movement
-        refused = replace(
-            movement,
-            status="refused",
-            decided_at=world.now,
-            decided_by=self.actor.name,
-            reason=self.reason,
-        )
-        world.movements.change(movement.id, refused)
-        _note(world, self.actor, "refuse", refused, movement)
+        refused = _decided(world, movement, self.actor, "refused", reason=self.reason)
+        note_movement(world, self.actor, "refuse", refused, movement)
         return refused
 
 
-def _waiting(world: World, movement_id: UUID) -> PendingMovement | Refusal:
+def _waiting(world: World, actor: Actor, movement_id: UUID) -> PendingMovement | Refusal:
     movement = world.movements.get(movement_id)
     if movement is None:
         return refuse("not_found", "There is no such movement.")
     if movement.status != "waiting":
         return refuse("conflict", f"The movement is {movement.status} already.")
+    if not may(cast("Role", actor.role), PERMISSIONS[movement.kind]):
+        return refuse("conflict", "Your role does not allow this movement.")
     return movement
 
 
-def _watched(movement: PendingMovement) -> dict[str, object]:
-    return {
-        "status": movement.status,
-        "account": str(movement.account),
-        "amount": movement.amount,
-        "requested_by": movement.requested_by,
-    }
-
-
-def _note(
+def _decided(
     world: World,
-    actor: Actor,
-    verb: str,
     movement: PendingMovement,
-    before: PendingMovement | None = None,
-) -> None:
-    """Both people of a movement are in the journal."""
-    note(
-        *(world, actor, f"movement.{verb}", "movement", ids.show_id(ids.MOVEMENT, movement.id)),
-        merchant_id=None,
-        mode=None,
-        before=None if before is None else _watched(before),
-        after=_watched(movement),
-        reason=movement.reason or movement.details,
+    actor: Actor,
+    status: Literal["done", "refused"],
+    *,
+    reason: str | None = None,
+    tid: str | None = None,
+) -> PendingMovement:
+    decided = replace(
+        movement,
+        status=status,
+        decided_at=world.now,
+        decided_by=written(actor),
+        reason=reason,
+        tid=tid,
     )
+    world.movements.change(movement.id, decided)
+    return decided

@@ -4,7 +4,7 @@ The command line and the operator's desk use these commands, never a page of a m
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, NamedTuple
@@ -13,9 +13,10 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ids
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, written
 from laari.rules.banking import payouts
-from laari.rules.banking.bank_days import cut_off_of
+from laari.rules.banking.bank_accounts import in_effect
+from laari.rules.banking.bank_days import cut_off_of, has_ended
 from laari.rules.banking.bank_file import (
     MAX_NUMBER,
     MAX_ORDERS,
@@ -24,10 +25,17 @@ from laari.rules.banking.bank_file import (
     reference_of,
     split,
 )
+from laari.rules.banking.second_person import (
+    Asked,
+    Booked,
+    Controlled,
+    Prepared,
+    needs_reference,
+)
 from laari.rules.command import Command
 from laari.rules.journal import note
-from laari.rules.money import rufiyaa
 from laari.rules.records import (
+    BankAccount,
     BankOrder,
     Mode,
     Payout,
@@ -40,14 +48,12 @@ from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 
 
-def written(actor: Actor) -> str:
-    """The name under which a person opens, approves and sends a run."""
-    return f"{actor.kind} {actor.name}"
-
-
 @dataclass(frozen=True, slots=True)
 class OpenRun(Command[PayoutRun]):
-    """Opens a run under the next number; only one is open at a time."""
+    """Opens a run under the next number, or returns the open one of this day.
+
+    Only one is open at a time.
+    """
 
     actor: Actor
     mode: Mode
@@ -57,16 +63,20 @@ class OpenRun(Command[PayoutRun]):
         needs.read(World.run_numbers, self.mode)
 
     def decide(self, world: World) -> PayoutRun | Refusal:
+        if not has_ended(self.day, world.now):
+            return refuse("payout_conflict", f"{self.day} has not ended yet.")
         last, opened = world.run_numbers.get(self.mode, RunNumbers(0, None))
+        if opened is not None and opened.day == self.day:
+            return opened
         if opened is not None:
-            message = f"Run {opened} is open: approve it or cancel it first."
-            return refuse("payout_conflict", message)
+            which = f"Run {opened.number} for {opened.day}"
+            return refuse("payout_conflict", f"{which} is open: approve it or cancel it first.")
         if last >= MAX_NUMBER:
             return refuse("payout_conflict", f"There are {MAX_NUMBER} runs, which is the most.")
         id, by, number = world.new_id(), written(self.actor), last + 1
         run = PayoutRun(id, self.mode, number, self.day, world.now, by)
         world.runs.add(run.id, run)
-        world.run_numbers[self.mode] = RunNumbers(number, number)
+        world.run_numbers[self.mode] = RunNumbers(number, run)
         _note_run(world, self.actor, "payout_run.open", None, run, 0)
         return run
 
@@ -105,17 +115,23 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OneRun(Command[Run]):
-    """The operator changes one run, locked with its payouts.
-
-    `tenants` are the merchants of its payouts, by their number. Withdrawals have none.
-    """
+    """The operator changes one run, locked with its payouts."""
 
     actor: Actor
     id: UUID
-    tenants: Mapping[int, Tenant]
 
     def needs(self, needs: Needs) -> None:
         needs.run(self.id)
+        needs.then(World.payouts, self._follow)
+
+    def _follow(self, needs: Needs, world: World) -> None:
+        for payout in payouts.in_run(world, self.id):
+            self.payout_needs(needs, payout)
+
+    def payout_needs(self, needs: Needs, payout: Payout) -> None:
+        """The rows for one of its payouts."""
+        if payout.tenant_id is not None:
+            needs.read(World.tenants, payout.tenant_id)
 
     def busy(self) -> Refusal:
         return refuse("payout_conflict", "Another command is changing this run.")
@@ -124,11 +140,8 @@ class OneRun(Command[Run]):
         run = world.runs.get(self.id)
         if run is None:
             return refuse("not_found", "No such run.")
-        joined = [each for each in world.payouts.seen.values() if each.run_id == self.id]
-        left = sorted((p for p in joined if p.status != "cancelled"), key=lambda p: p.id)
-        if any(payout.tenant_id not in {None, *self.tenants} for payout in left):
-            return refuse("payout_conflict", "A payout joined the run meanwhile. Try again.")
-        return self.act(world, Run(run, left))
+        left = [each for each in payouts.in_run(world, self.id) if each.status != "cancelled"]
+        return self.act(world, Run(run, sorted(left, key=lambda payout: payout.id)))
 
     @abstractmethod
     def act(self, world: World, found: Run) -> Run | Refusal: ...
@@ -142,40 +155,6 @@ class OneRun(Command[Run]):
 
 
 @dataclass(frozen=True, slots=True)
-class ApproveRun(OneRun):
-    """Allows the file to be made. Above the threshold, a second person has to approve.
-
-    `if_total` is the total that a person saw: payouts may have joined the run since.
-    """
-
-    threshold: int
-    if_total: int | None = None
-
-    def act(self, world: World, found: Run) -> Run | Refusal:
-        run, by = found.run, written(self.actor)
-        if run.status == "approved":
-            return found
-        if run.status != "requested":
-            return refuse("payout_conflict", f"The run is {run.status}.")
-        if not found.payouts:
-            return refuse("payout_conflict", "The run has no payouts.")
-        if self.if_total not in (None, found.total):
-            message = (
-                f"The total is MVR {rufiyaa(found.total)} now. Look at the run, and decide again."
-            )
-            return refuse("payout_conflict", message)
-        if found.total > self.threshold and by == run.created_by:
-            above = f"MVR {rufiyaa(found.total)} is above MVR {rufiyaa(self.threshold)}"
-            return refuse("payout_conflict", f"{above}: another person has to approve this run.")
-        moved = [
-            payouts.move(world, payouts.tenant_of(self.tenants, payout), payout, "approve")
-            for payout in found.payouts
-        ]
-        approved = replace(run, status="approved", approved_at=world.now, approved_by=by)
-        return self.done(world, "payout_run.approve", found, approved, moved)
-
-
-@dataclass(frozen=True, slots=True)
 class SendRun(OneRun):
     """Makes the bank's file, once: its payouts are sent. A second time, nothing changes.
 
@@ -185,9 +164,9 @@ class SendRun(OneRun):
     value_date: date
     most: int
 
-    def needs(self, needs: Needs) -> None:
-        OneRun.needs(self, needs)
-        needs.sends_payouts = needs.returns_payouts = True
+    def payout_needs(self, needs: Needs, payout: Payout) -> None:
+        _stop_needs(needs, payout)
+        needs.read(World.bank_accounts, payout.owner)
 
     def act(self, world: World, found: Run) -> Run | Refusal:
         run = found.run
@@ -202,19 +181,23 @@ class SendRun(OneRun):
         if sum(-(-payout.amount // self.most) for payout in found.payouts) > MAX_ORDERS:
             return refuse("payout_conflict", f"The file would have more than {MAX_ORDERS} orders.")
         for payout in found.payouts:
-            reason = _stopped(world, payout)
+            tenant = payouts.tenant_of(world.tenants, payout)
+            reason = _stopped(world, tenant, payout)
             if reason is not None:
                 which = ids.show_id(ids.PAYOUT, payout.id)
                 return refuse(
                     "payout_conflict", f"{reason} Cancel {which} before you send the run."
                 )
-            account = payouts.in_effect(world.bank_accounts[payout.owner], world.now)
-            if account is None:
-                return refuse("payout_conflict", "An owner of a payout has no bank account.")
+            account = _approved_account(world, run, payout)
+            if isinstance(account, Refusal):
+                return account
             made = [
                 Order(
                     reference_of(run.number, len(orders) + place),
-                    *(account.holder, account.bank, account.account_number, amount),
+                    account.holder,
+                    account.bank,
+                    account.account_number,
+                    amount,
                 )
                 for place, amount in enumerate(split(payout.amount, self.most), 1)
             ]
@@ -223,31 +206,55 @@ class SendRun(OneRun):
                 BankOrder(order.reference, payout.id, place, order.amount)
                 for place, order in enumerate(made, 1)
             ]
-            tenant = payouts.tenant_of(self.tenants, payout)
             moved.append(payouts.send(world, tenant, payout, kept, account.id))
         file = bank_file(run.number, self.value_date, orders)
         world.bank_files.append(
             StoredBankFile(
-                *(run.id, self.value_date, file.order_count, file.total, file.digest, file.content)
+                run.id, self.value_date, file.order_count, file.total, file.digest, file.content
             )
         )
         sent = replace(run, status="sent", sent_at=world.now, sent_by=written(self.actor))
         return self.done(world, "payout_run.send", found, sent, moved)
 
 
-def _stopped(world: World, payout: Payout) -> str | None:
-    if payout.account is not None:
-        is_frozen = world.wallets[payout.account].frozen_at is not None
-        return payouts.stopped(is_frozen, None)
-    return payouts.stopped(False, world.payout_terms.get(payout.owner))
+def _approved_account(world: World, run: PayoutRun, payout: Payout) -> BankAccount | Refusal:
+    """The bank account in use, if the approver of the run saw it."""
+    accounts = world.bank_accounts[payout.owner]
+    account = in_effect(accounts, world.now)
+    if account is None:
+        return refuse("payout_conflict", "An owner of a payout has no bank account.")
+    assert run.approved_at is not None  # by its status
+    seen = in_effect(accounts, run.approved_at)
+    if seen is None or seen.details != account.details:
+        which = ids.show_id(ids.PAYOUT, payout.id)
+        message = f"The bank account of {which} was changed after the approval. Cancel it first."
+        return refuse("payout_conflict", message)
+    return account
+
+
+def _stop_needs(needs: Needs, payout: Payout) -> None:
+    """The rows for `_stopped`."""
+    if payout.tenant_id is None:
+        needs.lock(World.wallets, payout.owner)
+    else:
+        needs.read(World.payout_terms, payout.tenant_id)
+        needs.activity(payout.tenant_id)
+
+
+def _stopped(world: World, tenant: Tenant | None, payout: Payout) -> str | None:
+    """Why the operator lets no money go to the owner of a payout, if so."""
+    if tenant is not None:
+        terms = world.payout_terms.get(tenant.id)
+        return payouts.merchant_stopped(world.is_active(tenant), terms)
+    is_frozen = world.wallets[payout.owner].frozen_at is not None
+    return payouts.WALLET_FROZEN if is_frozen else None
 
 
 class CancelRun(OneRun):
     """Returns the money of all its payouts to their owners; not after it was sent."""
 
-    def needs(self, needs: Needs) -> None:
-        OneRun.needs(self, needs)
-        needs.returns_payouts = True
+    def payout_needs(self, needs: Needs, payout: Payout) -> None:
+        needs.owner(payout)
 
     def act(self, world: World, found: Run) -> Run | Refusal:
         run = found.run
@@ -256,7 +263,7 @@ class CancelRun(OneRun):
         if run.status == "sent":
             return refuse("payout_conflict", "The run is sent.")
         moved = [
-            payouts.cancel(world, payouts.tenant_of(self.tenants, payout), payout)
+            payouts.cancel(world, payouts.tenant_of(world.tenants, payout), payout)
             for payout in found.payouts
         ]
         cancelled = replace(run, status="cancelled", approved_at=None, approved_by=None)
@@ -267,7 +274,6 @@ class CancelRun(OneRun):
 class OnePayout(Command[Payout]):
     """One payout is changed, locked with its orders. A withdrawal has no tenant."""
 
-    tenant: Tenant | None
     actor: Actor
     id: UUID
 
@@ -279,25 +285,29 @@ class OnePayout(Command[Payout]):
 
     def decide(self, world: World) -> Payout | Refusal:
         payout = world.payouts.get(self.id)
-        if payout is None or payout.tenant_id != (self.tenant and self.tenant.id):
-            return refuse("not_found", "No such payout.")
-        return self.act(world, payout)
+        if payout is None:
+            return _no_payout(self.id)
+        return self.act(world, payouts.tenant_of(world.tenants, payout), payout)
 
     @abstractmethod
-    def act(self, world: World, payout: Payout) -> Payout | Refusal: ...
+    def act(self, world: World, tenant: Tenant | None, payout: Payout) -> Payout | Refusal: ...
+
+
+def _no_payout(id: UUID) -> Refusal:
+    return refuse("not_found", f"No payout has the id {ids.show_id(ids.PAYOUT, id)}.")
 
 
 class CancelPayout(OnePayout):
     """Returns the money to the owner; not after it was sent."""
 
-    def act(self, world: World, payout: Payout) -> Payout | Refusal:
+    def act(self, world: World, tenant: Tenant | None, payout: Payout) -> Payout | Refusal:
         if payout.status == "cancelled":
             return payout
         refusal = payouts.not_allowed(payout, "cancel")
         if refusal is not None:
             return refusal
-        cancelled = payouts.cancel(world, self.tenant, payout)
-        payouts.note_payout(world, self.actor, self.tenant, "cancel", payout, cancelled)
+        cancelled = payouts.cancel(world, tenant, payout)
+        payouts.note_payout(world, self.actor, tenant, "cancel", payout, cancelled)
         return cancelled
 
 
@@ -310,18 +320,23 @@ class JoinRun(OnePayout):
     def needs(self, needs: Needs) -> None:
         OnePayout.needs(self, needs)
         needs.run(self.run_id)
-        if self.tenant is not None:
-            needs.read(World.payout_terms, self.tenant.id)
+        needs.then(World.payouts, self._follow)
 
-    def act(self, world: World, payout: Payout) -> Payout | Refusal:
+    def _follow(self, needs: Needs, world: World) -> None:
+        payout = world.payouts.get(self.id)
+        if payout is not None:
+            _stop_needs(needs, payout)
+            needs.read(World.bank_accounts, payout.owner)  # for an approval in the same batch
+
+    def act(self, world: World, tenant: Tenant | None, payout: Payout) -> Payout | Refusal:
         if payout.run_id == self.run_id:
             return payout
         if payout.status != "requested" or payout.run_id is not None:
             return refuse("payout_conflict", "The payout does not wait for a run.")
-        reason = _stopped(world, payout)
+        reason = _stopped(world, tenant, payout)
         if reason is not None:
             return refuse("payout_conflict", reason)
-        refusal = payouts.not_joinable(world, self.tenant, self.run_id)
+        refusal = payouts.not_joinable(world, self.actor, tenant, self.run_id)
         if refusal is not None:
             return refusal
         joined = replace(payout, run_id=self.run_id)
@@ -332,24 +347,64 @@ class JoinRun(OnePayout):
 def joining(
     actor: Actor,
     run: PayoutRun,
-    waiting: Iterable[Payout],
-    payable: Iterable[Tenant],
-    tenants: Mapping[int, Tenant],
+    waiting: Iterable[UUID],
+    payable: Iterable[int],
 ) -> list[JoinRun | payouts.RequestPayout]:
-    """The commands that fill a run: payouts on request first, then those up to its cut-off."""
-    asked = [JoinRun(payouts.tenant_of(tenants, each), actor, each.id, run.id) for each in waiting]
-    due = [payouts.RequestPayout(each, actor, cut_off_of(run.day), run.id) for each in payable]
+    """The commands that fill a run: payouts on request first, then tenants up to its cut-off."""
+    asked = [JoinRun(actor, payout_id, run.id) for payout_id in waiting]
+    cut_off = cut_off_of(run.day)
+    due = [payouts.RequestPayout(each, actor, cut_off, run.id) for each in payable]
     return [*asked, *due]
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerPayout(OnePayout):
-    """Records the bank's answer to one order, or to all orders of the payout that wait for one."""
+class AnswerPayout(Controlled[Payout]):
+    """Records the bank's answer to one order, or to all orders of the payout that wait for one.
 
+    Money that a person records as returned is credited again, so the rule of the second person
+    holds for it.
+    """
+
+    actor: Actor
+    id: UUID
     action: Literal["settle", "return"]
     reference: str | None = None
 
-    def act(self, world: World, payout: Payout) -> Payout | Refusal:
+    def rows(self, needs: Needs) -> None:
+        needs.payout(self.id)
+        if self.action == "return":
+            needs_reference(needs, self._about)
+
+    def busy(self) -> Refusal:
+        return refuse("payout_conflict")
+
+    @property
+    def _about(self) -> str:
+        return self.reference or ids.show_id(ids.PAYOUT, self.id)
+
+    def prepare(self, world: World) -> Prepared[Payout] | Refusal:
+        payout = world.payouts.get(self.id)
+        if payout is None:
+            return _no_payout(self.id)
+        tenant = payouts.tenant_of(world.tenants, payout)
+        orders = self._orders(world, payout)
+        if isinstance(orders, Refusal):
+            return orders
+        asked = None
+        if self.action == "return":
+            asked = Asked(
+                "return",
+                "live" if tenant is None else tenant.mode,
+                sum(order.amount for order in orders),
+                "Returned by the bank",
+                account=payout.account,
+                tenant_id=payout.tenant_id,
+                payout_id=payout.id,
+                reference=self._about,
+            )
+        return Prepared(asked, lambda: self._answer(world, tenant, payout, orders))
+
+    def _orders(self, world: World, payout: Payout) -> list[BankOrder] | Refusal:
         orders = payouts.orders_of(world, payout)
         if self.reference is not None:
             orders = [order for order in orders if order.reference == self.reference]
@@ -361,11 +416,16 @@ class AnswerPayout(OnePayout):
             orders = [order for order in orders if order.status == "settled"]
         if not orders:
             return refuse("payout_conflict", f"The payout is {payout.status}.")
-        answered = payout
+        return orders
+
+    def _answer(
+        self, world: World, tenant: Tenant | None, payout: Payout, orders: list[BankOrder]
+    ) -> Booked[Payout] | Refusal:
+        answered, tid = payout, None
         for order in orders:
-            outcome = payouts.answer(world, self.tenant, answered, order, self.action)
+            outcome = payouts.answer(world, tenant, answered, order, self.action)
             if isinstance(outcome, Refusal):
                 return outcome
-            answered = outcome
-        payouts.note_payout(world, self.actor, self.tenant, self.action, payout, answered)
-        return answered
+            answered, tid = outcome.payout, outcome.transfer.tid
+        payouts.note_payout(world, self.actor, tenant, self.action, payout, answered)
+        return Booked(answered, tid)

@@ -6,22 +6,23 @@ customer's withdrawal is a payout without a tenant: `tenant` is None, and its wa
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Literal
+from datetime import datetime
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
 from laari.rules.actors import Actor
-from laari.rules.command import TenantCommand
-from laari.rules.events import EventType, emit
+from laari.rules.banking.bank_accounts import in_effect, no_account
+from laari.rules.banking.second_person import is_same_person
+from laari.rules.command import Command, Share, TenantCommand
+from laari.rules.events import EventType, emit, emit_again
 from laari.rules.journal import note
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionError
 from laari.rules.money import rufiyaa
 from laari.rules.records import (
     BankAccount,
-    BankDetails,
     BankOrder,
     Due,
     Mode,
@@ -35,7 +36,6 @@ from laari.rules.shapes.payouts import payout_shape
 from laari.rules.wallets import move_withdrawal
 from laari.rules.world import Needs, World
 
-BANK_ACCOUNT_DELAY = timedelta(hours=48)
 MOST_IN_A_RUN = 1_000  # payouts: approving or sending them is one transaction
 MAX_AMOUNT = 999_999_999_999_999  # laari: its orders fit into one file
 
@@ -46,57 +46,33 @@ _EVENTS: dict[PayoutAction, EventType] = {
 }
 
 
-def in_effect(accounts: Iterable[BankAccount], now: datetime) -> BankAccount | None:
-    """The bank account that is used at this moment: of those whose time has come, the newest."""
-    begun = [account for account in accounts if account.effective_at <= now]
-    return max(begun, key=lambda account: (account.created_at, account.id), default=None)
+WALLET_FROZEN = "The wallet is frozen."
 
 
-def effective_from(
-    accounts: Sequence[BankAccount], now: datetime, details: BankDetails
-) -> datetime:
-    """When a bank account takes effect: at once if it is the first.
-
-    The account in use, entered again, does so too. It is newer than a change that has not begun,
-    so it stops that change.
-    """
-    current = in_effect(accounts, now)
-    if not accounts or (current is not None and current.details == details):
-        return now
-    return now + BANK_ACCOUNT_DELAY
-
-
-def coming(accounts: Iterable[BankAccount], now: datetime) -> list[BankAccount]:
-    """The bank accounts that will be used later, if nothing stops them; `accounts` by their age."""
-    found: list[BankAccount] = []
-    for account in accounts:
-        if account.effective_at > now:
-            found.append(account)
-        else:
-            found.clear()  # it is newer than the ones before
-    return found
-
-
-def stopped(is_frozen: bool, terms: PayoutTerms | None) -> str | None:
-    """Why the operator lets no money go to the owner of a payout, if so.
-
-    This is a frozen wallet, or a merchant whose terms say that payouts are paused.
-    """
-    if is_frozen:
-        return "The wallet is frozen."
+def merchant_stopped(is_active: bool, terms: PayoutTerms | None) -> str | None:
+    """Why the operator lets no money go to a merchant, if so."""
+    if not is_active:
+        return "The merchant is deactivated."
     if terms is None or terms.paused_reason is None:
         return None
     return f"Payouts are paused: {terms.paused_reason}."
 
 
 def not_payable(
-    due: Due, available: int, terms: PayoutTerms, account: BankAccount | None
+    due: Due,
+    available: int,
+    terms: PayoutTerms,
+    accounts: Sequence[BankAccount],
+    now: datetime,
+    *,
+    is_active: bool,
 ) -> Refusal | None:
     """Why a merchant is not paid out now, if so."""
-    if terms.paused_reason is not None:
-        return refuse("payout_not_possible", f"Payouts are paused: {terms.paused_reason}")
-    if account is None:
-        return refuse("payout_not_possible", "There is no bank account.")
+    reason = merchant_stopped(is_active, terms)
+    if reason is not None:
+        return refuse("payout_not_possible", reason)
+    if in_effect(accounts, now) is None:
+        return no_account(accounts, now)
     refusal = uncovered(due, available, terms)
     if refusal is not None:
         return refusal
@@ -153,7 +129,11 @@ def note_payout(
     """An entry of the journal about a payout or a withdrawal."""
     what = "payout" if tenant is not None else "withdrawal"
     note(
-        *(world, actor, f"{what}.{action}", what, ids.show_id(ids.PAYOUT, after.id)),
+        world,
+        actor,
+        f"{what}.{action}",
+        what,
+        ids.show_id(ids.PAYOUT, after.id),
         merchant_id=None if tenant is None else tenant.merchant_id,
         mode=_mode(tenant),
         before={} if before is None else _watched(before),
@@ -181,94 +161,130 @@ def not_allowed(payout: Payout, action: PayoutAction) -> Refusal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestPayout(TenantCommand[Payout]):
+class RequestPayout(Command[Payout]):
     """Takes the movements up to the cut-off, or all that is available, out of the balance.
 
     With a run, the payout joins it. Otherwise the next run takes it. A sandbox has no runs: the
     payout is sent at once, and the sandbox's controls answer it.
     """
 
-    tenant: Tenant
+    tenant_id: int
     actor: Actor
     cut_off: datetime | None = None
     run_id: UUID | None = None
 
+    @property
+    def share(self) -> Share:
+        return Share(self.tenant_id, urgent=False)  # nobody waits for it at a till
+
     def needs(self, needs: Needs) -> None:
-        needs.paying_out(self.tenant, self.cut_off)
+        needs.paying_out(self.tenant_id, self.cut_off)
+        needs.activity(self.tenant_id)
         if self.run_id is not None:
             needs.run(self.run_id)
 
     def decide(self, world: World) -> Payout | Refusal:
+        tenant = world.tenants.get(self.tenant_id)
+        if tenant is None:
+            return refuse("not_found", "No such merchant.")
         if self.run_id is not None:
-            refusal = not_joinable(world, self.tenant, self.run_id)
+            refusal = not_joinable(world, self.actor, tenant, self.run_id)
             if refusal is not None:
                 return refusal
-        due, terms = self._due(world), terms_of(world, self.tenant)
+        due, terms = _due(world, tenant, self.cut_off), terms_of(world, tenant)
         if due is None:
-            return refuse("service_unavailable")
+            return _another_first()
         if not self.actor.is_operator and not terms.on_request:
             return refuse("payout_not_possible", "Payouts on request are not agreed.")
-        account = in_effect(world.bank_accounts.get(self.tenant.id, ()), world.now)
-        refusal = not_payable(due, ledger.available(world, self.tenant), terms, account)
+        refusal = not_payable(
+            due,
+            ledger.available(world, tenant),
+            terms,
+            world.bank_accounts.get(tenant.id, ()),
+            world.now,
+            is_active=world.is_active(tenant),
+        )
         if refusal is not None:
             return refusal
-        payout = self._pay_out(world, due, terms)
-        if self.tenant.mode == "sandbox" and self.run_id is None:
-            return _send_in_sandbox(world, self.tenant, payout)
+        payout = _pay_out(world, self.actor, tenant, due, terms, self.run_id)
+        if tenant.mode == "sandbox" and self.run_id is None:
+            return _send_in_sandbox(world, tenant, payout)
         return payout
 
-    def _due(self, world: World) -> Due | None:
-        """The money to pay out; None if another payout of this batch came first."""
-        if any(each.tenant_id == self.tenant.id for each in world.payouts.added.values()):
-            return None
-        due = world.dues[self.tenant.id, self.cut_off]
-        # All that is available has a time before this moment, unless a clock was moved back.
-        is_all = self.cut_off is None
-        return replace(due, cut_off=max(due.cut_off, world.at(self.tenant))) if is_all else due
 
-    def _pay_out(self, world: World, due: Due, terms: PayoutTerms) -> Payout:
-        tenant, now = self.tenant, world.at(self.tenant)
-        merchant, funds = ledger.merchant_account(tenant), world.funds[tenant.id]
-        amount = due.balance - due.later - terms.fee
-        in_transit, fees = ledger.in_transit_account(tenant.mode), ledger.fee_account(tenant.mode)
-        tid = world.new_tid()
-        transfer_id = ledger.transfer(world, "payout", merchant, in_transit, amount, tid, now)
-        if terms.fee:
-            ledger.transfer(world, "payout_fee", merchant, fees, terms.fee, tid, now)
-        payout = Payout(
-            id=world.new_id(),
-            tenant_id=tenant.id,
-            number=funds.last_payout + 1,
-            amount=amount,
-            fee=terms.fee,
-            cut_off=due.cut_off,
-            snapshot=due.snapshot,
-            transfer_id=transfer_id,
-            created_at=now,
-            actor_kind=self.actor.kind,
-            actor_name=self.actor.name,
-            run_id=self.run_id,
-        )
-        world.payouts.add(payout.id, payout)
-        changed = replace(funds, last_payout=payout.number, paid_out_upto=due.cut_off)
-        world.funds.change(tenant.id, changed)
-        if self.actor.kind != "credential":  # the API's sandbox controls are not in the journal
-            note_payout(world, self.actor, tenant, "request", None, payout)
-        return payout
+def _due(world: World, tenant: Tenant, cut_off: datetime | None) -> Due | None:
+    """The money to pay out; None if another payout of this batch came first."""
+    if any(each.tenant_id == tenant.id for each in world.payouts.added.values()):
+        return None
+    due = world.dues[tenant.id, cut_off]
+    # All that is available has a time before this moment, unless a clock was moved back.
+    return replace(due, cut_off=max(due.cut_off, world.at(tenant))) if cut_off is None else due
+
+
+def _pay_out(
+    world: World,
+    actor: Actor,
+    tenant: Tenant,
+    due: Due,
+    terms: PayoutTerms,
+    run_id: UUID | None = None,
+) -> Payout:
+    now, funds = world.at(tenant), world.funds[tenant.id]
+    amount = due.balance - due.later - terms.fee
+    in_transit, fees = ledger.in_transit_account(tenant.mode), ledger.fee_account(tenant.mode)
+    merchant, tid = ledger.merchant_account(tenant), world.new_tid()
+    moved = ledger.transfer(world, "payout", merchant, in_transit, amount, tid, now)
+    if terms.fee:
+        ledger.transfer(world, "payout_fee", merchant, fees, terms.fee, tid, now)
+    payout = Payout(
+        id=world.new_id(),
+        tenant_id=tenant.id,
+        number=funds.last_payout + 1,
+        amount=amount,
+        fee=terms.fee,
+        cut_off=due.cut_off,
+        snapshot=due.snapshot,
+        transfer_id=moved.id,
+        created_at=now,
+        actor_kind=actor.kind,
+        actor_name=actor.name,
+        run_id=run_id,
+    )
+    world.payouts.add(payout.id, payout)
+    changed = replace(funds, last_payout=payout.number, paid_out_upto=due.cut_off)
+    world.funds.change(tenant.id, changed)
+    if actor.kind != "credential":  # the API's sandbox controls are not in the journal
+        note_payout(world, actor, tenant, "request", None, payout)
+    return payout
+
+
+def _another_first() -> Refusal:
+    return refuse("payout_not_possible", "Another payout of this merchant came first.")
 
 
 def terms_of(world: World, tenant: Tenant) -> PayoutTerms:
     return world.payout_terms.get(tenant.id) or PayoutTerms(tenant.id)
 
 
-def not_joinable(world: World, tenant: Tenant | None, run_id: UUID) -> Refusal | None:
-    """Why a payout cannot join this run, if so."""
+def in_run(world: World, run_id: UUID) -> list[Payout]:
+    """The payouts of a run, cancelled ones too."""
+    return [each for each in world.payouts.seen.values() if each.run_id == run_id]
+
+
+def not_joinable(world: World, actor: Actor, tenant: Tenant | None, run_id: UUID) -> Refusal | None:
+    """Why a payout cannot join this run, if so.
+
+    Another person may approve the run, and so adds nothing to it.
+    """
     run = world.runs.get(run_id)
     if run is None or run.mode != _mode(tenant):
         return refuse("not_found", "No such run.")
     if run.status != "requested":
         return refuse("payout_conflict", f"The run is {run.status}.")
-    joined = [each for each in world.payouts.seen.values() if each.run_id == run_id]
+    if world.second_person_above is not None and not is_same_person(run.created_by, actor):
+        message = f"Only {run.created_by}, who opened the run, adds payouts to it."
+        return refuse("payout_conflict", message)
+    joined = in_run(world, run_id)
     if len(joined) >= MOST_IN_A_RUN:
         return refuse("payout_conflict", f"The run has {MOST_IN_A_RUN} payouts, which is the most.")
     others = (each for each in joined if tenant is not None and each.tenant_id == tenant.id)
@@ -287,12 +303,10 @@ def _give_back(
 ) -> Transfer:
     """Returns money to the merchant or to the wallet; it is available at once."""
     if tenant is None:
-        move_withdrawal(world, payout.owner, source, amount, why)
-    else:
-        merchant, now = ledger.merchant_account(tenant), world.at(tenant)
-        tid = world.new_tid()
-        ledger.transfer(world, "payout_returned", source, merchant, amount, tid, now)
-    return world.transfers[-1]
+        return move_withdrawal(world, payout.owner, source, amount, why)
+    merchant, now = ledger.merchant_account(tenant), world.at(tenant)
+    tid = world.new_tid()
+    return ledger.transfer(world, "payout_returned", source, merchant, amount, tid, now)
 
 
 def cancel(world: World, tenant: Tenant | None, payout: Payout) -> Payout:
@@ -319,17 +333,25 @@ def send(
     return move(world, tenant, replace(payout, bank_account_id=account), "send")
 
 
+class Answered(NamedTuple):
+    """A payout after the bank's answer to one of its orders, and the money that moved by it."""
+
+    payout: Payout
+    transfer: Transfer
+
+
 def answer(
     world: World,
     tenant: Tenant | None,
     payout: Payout,
     order: BankOrder,
     action: Literal["settle", "return"],
-) -> Payout | Refusal:
+) -> Answered | Refusal:
     """Books the bank's answer to one order.
 
     Returned money is available at once. The payout is settled if all orders are, and returned with
-    the last answer if any order was. A bank may return an order that it has confirmed.
+    the last answer if any order was. A bank may return an order that it has confirmed: if the
+    payout is returned already, its event is sent again with the new sum.
     """
     if action == "settle" and order.status != "sent":
         return refuse("payout_conflict", f"The order is {order.status}.")
@@ -341,21 +363,25 @@ def answer(
         moved = ledger.transfer(
             world, "payout_settled", in_transit, outside, order.amount, world.new_tid(), now
         )
-        after = replace(order, status="settled", settled_at=now, settled_transfer_id=moved)
+        after = replace(order, status="settled", settled_at=now, settled_transfer_id=moved.id)
     else:
         source = in_transit if order.status == "sent" else outside
         why = "Returned by the bank"
-        back = _give_back(world, tenant, payout, source, order.amount, why)
-        after = replace(order, status="returned", returned_at=now, returned_transfer_id=back.id)
+        moved = _give_back(world, tenant, payout, source, order.amount, why)
+        after = replace(order, status="returned", returned_at=now, returned_transfer_id=moved.id)
         payout = replace(payout, returned_amount=payout.returned_amount + order.amount)
         world.payouts.change(payout.id, payout)
     world.orders.change(order.reference, after)
-    return _answered(world, tenant, payout)
+    return Answered(_after_answer(world, tenant, payout), moved)
 
 
-def _answered(world: World, tenant: Tenant | None, payout: Payout) -> Payout:
+def _after_answer(world: World, tenant: Tenant | None, payout: Payout) -> Payout:
     statuses = {each.status for each in orders_of(world, payout)}
-    if "sent" in statuses or payout.status == "returned":
+    if payout.status == "returned":  # another part of it came back
+        if tenant is not None:
+            emit_again(world, tenant, "payout.returned", payout.id, payout_shape(payout))
+        return payout
+    if "sent" in statuses:
         return payout
     return move(world, tenant, payout, "return" if "returned" in statuses else "settle")
 
@@ -373,20 +399,20 @@ class SandboxPayout(TenantCommand[Payout]):
     actor: Actor
 
     def needs(self, needs: Needs) -> None:
-        needs.paying_out(self.tenant, None)
+        needs.paying_out(self.tenant.id, None)
 
     def decide(self, world: World) -> Payout | Refusal:
         tenant = self.tenant
         if tenant.mode != "sandbox":
             return refuse("not_found")
-        request = RequestPayout(tenant, self.actor)
-        due, terms = request._due(world), terms_of(world, tenant)
+        due, terms = _due(world, tenant, None), terms_of(world, tenant)
         if due is None:
-            return refuse("service_unavailable")
+            return _another_first()
         refusal = uncovered(due, ledger.available(world, tenant), terms)
         if refusal is not None:
             return refusal
-        return _send_in_sandbox(world, tenant, request._pay_out(world, due, terms))
+        payout = _pay_out(world, self.actor, tenant, due, terms)
+        return _send_in_sandbox(world, tenant, payout)
 
 
 def _send_in_sandbox(world: World, tenant: Tenant, payout: Payout) -> Payout:
@@ -417,4 +443,5 @@ class AnswerSandboxPayout(TenantCommand[Payout]):
         if refusal is not None:
             return refusal
         (order,) = orders_of(world, payout)
-        return answer(world, tenant, payout, order, self.action)
+        answered = answer(world, tenant, payout, order, self.action)
+        return answered if isinstance(answered, Refusal) else answered.payout

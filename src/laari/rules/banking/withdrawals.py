@@ -8,13 +8,13 @@ from uuid import UUID
 
 from laari.rules import ledger
 from laari.rules.actors import Actor
-from laari.rules.banking.payouts import MAX_AMOUNT, cancel, in_effect, note_payout
+from laari.rules.banking.bank_accounts import in_effect, no_account
+from laari.rules.banking.payouts import MAX_AMOUNT, cancel, note_payout
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
-from laari.rules.operator import no_wallet
 from laari.rules.records import Payout
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.wallets import move_withdrawal
+from laari.rules.wallets import move_withdrawal, no_wallet
 from laari.rules.world import Needs, World
 
 # It shows no transaction, so that no movement of a merchant is ever part of a withdrawal.
@@ -49,8 +49,9 @@ class RequestWithdrawal(Command[Payout]):
             return refuse("conflict", message)
         if wallet.frozen_at is not None:
             return refuse("wallet_limit_exceeded", "The wallet is frozen.")
-        if in_effect(world.bank_accounts[self.account], world.now) is None:
-            return refuse("payout_not_possible", "There is no bank account.")
+        accounts = world.bank_accounts[self.account]
+        if in_effect(accounts, world.now) is None:
+            return no_account(accounts, world.now)
         if self.amount < self.minimum:
             return invalid("amount", f"The smallest withdrawal is MVR {rufiyaa(self.minimum)}.")
         most = max(0, min(wallet.balance, MAX_AMOUNT))
@@ -62,6 +63,7 @@ class RequestWithdrawal(Command[Payout]):
     def _withdraw(self, world: World, number: int) -> Payout:
         in_transit = ledger.in_transit_account("live")
         words = "To your bank account"
+        moved = move_withdrawal(world, self.account, in_transit, -self.amount, words)
         payout = Payout(
             id=world.new_id(),
             tenant_id=None,
@@ -71,7 +73,7 @@ class RequestWithdrawal(Command[Payout]):
             fee=0,
             cut_off=world.now,
             snapshot=_NO_MOVEMENTS,
-            transfer_id=move_withdrawal(world, self.account, in_transit, -self.amount, words),
+            transfer_id=moved.id,
             created_at=world.now,
             actor_kind=self.actor.kind,
             actor_name=self.actor.name,

@@ -238,6 +238,7 @@ def _note(
     tenant: Tenant,
     verb: str,
     before: Authorization,
+    *,
     after: Authorization | Refusal,
 ) -> None:
     """Adds the entry of an action to the journal, unless it changed nothing."""
@@ -266,7 +267,7 @@ class CancelAuthorization(OneAuthorization):
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
         outcome = _end(world, self.tenant, authorization)
-        _note(world, self.actor, self.tenant, "cancel", authorization, outcome)
+        _note(world, self.actor, self.tenant, "cancel", authorization, after=outcome)
         return outcome
 
 
@@ -315,7 +316,7 @@ class PauseCommand(OneAuthorization):
         if self.allows(authorization, self.action):
             moved = move(world, self.tenant, authorization, self.action)
             if isinstance(self.actor, Actor):
-                _note(world, self.actor, self.tenant, self.action, authorization, moved)
+                _note(world, self.actor, self.tenant, self.action, authorization, after=moved)
             return moved
         if authorization.status == "pending":
             return refuse("authorization_unapproved")

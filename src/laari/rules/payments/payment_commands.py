@@ -130,6 +130,7 @@ def note_moved(
     actor: Actor,
     tenant: Tenant,
     verb: str,
+    *,
     before: Payable,
     after: Payable,
 ) -> None:
@@ -219,7 +220,15 @@ class Cancel(OnePayable[Payable], Generic[Payable]):
             return payable
         outcome = OnePayable.act(self, world, payable)
         if not isinstance(outcome, Refusal):
-            note_moved(self.kind, world, self.actor, self.tenant, "cancel", payable, outcome)
+            note_moved(
+                self.kind,
+                world,
+                self.actor,
+                self.tenant,
+                "cancel",
+                before=payable,
+                after=outcome,
+            )
         return outcome
 
     def changes(self, now: datetime) -> Mapping[str, object]:

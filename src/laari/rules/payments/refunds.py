@@ -25,7 +25,6 @@ from laari.rules.world import Needs, World
 
 MOST_REFUNDS = 50  # of one payment
 REFUNDABLE_FOR = timedelta(days=365)  # after it was paid
-MOST_NOTE = 500  # characters
 
 
 def left_of(payment: Payment) -> int:

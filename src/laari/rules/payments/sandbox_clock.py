@@ -36,8 +36,12 @@ class MoveClock(TenantCommand[TenantClock]):
         world.clocks.change(clock.id, moved)
         if moved != clock:
             note_of_tenant(
-                *(world, self.actor, self.tenant, "sandbox.move_clock"),
-                *("sandbox_clock", str(clock.id)),
+                world,
+                self.actor,
+                self.tenant,
+                "sandbox.move_clock",
+                "sandbox_clock",
+                str(clock.id),
                 {"offset_seconds": clock.clock_offset_seconds},
                 {"offset_seconds": offset},
             )

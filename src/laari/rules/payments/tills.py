@@ -16,8 +16,6 @@ from laari.rules.records import OpenTill, Tenant, TillClosing
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
-MOST_NOTE = 500  # characters
-
 
 @dataclass(frozen=True, slots=True)
 class CloseTill(TenantCommand[TillClosing]):

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection
 
-COUNTRY = "960"
+from laari.rules.records import COUNTRY
+
 _MOBILE = re.compile(r"[0-9]{7}")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
 MAX_EMAIL = 254  # characters, from RFC 5321

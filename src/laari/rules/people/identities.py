@@ -5,6 +5,8 @@ from datetime import date
 
 from msgspec import Struct
 
+from laari.rules.calendar import read_date
+
 DOCUMENTS = {
     "national_id": "National identity card",
     "passport": "Passport",
@@ -34,9 +36,8 @@ def read_identity(given: Mapping[str, object], today: date) -> Identity | str:
     for name, longest in (("number", MAX_NUMBER), ("address", MAX_ADDRESS)):
         if not 1 <= len(texts[name]) <= longest or not texts[name].isprintable():
             return f"The {name} must be 1 to {longest} printable characters."
-    try:
-        born = date.fromisoformat(texts.pop("born"))
-    except ValueError:
+    born = read_date(texts.pop("born"))
+    if born is None:
         return "The date of birth must be a date such as 1990-12-31."
     if not _EARLIEST <= born <= today:
         return "The date of birth must be between 1900 and today."

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
+from laari.rules.actors import Actor
+from laari.rules.refusals import Refusal, refuse
+
 MerchantRole = Literal["owner", "manager", "accountant", "cashier"]
 OperatorRole = Literal["admin", "finance", "support"]
 Role: TypeAlias = MerchantRole | OperatorRole
@@ -38,6 +41,7 @@ MerchantPermission = Literal[
 OperatorPermission = Literal[
     "customers.read",
     "customers.change",
+    "customers.note",  # also how a caller was verified
     "identity.read",  # each view is in the journal
     "identity.change",
     "wallets.read",
@@ -81,6 +85,7 @@ _SUPPORT: frozenset[Permission] = frozenset(
     {
         "customers.read",
         "customers.change",
+        "customers.note",
         "identity.read",
         "identity.change",
         "wallets.read",
@@ -120,6 +125,19 @@ ROLES: Mapping[Role, frozenset[Permission]] = MappingProxyType(
         "support": _SUPPORT,
     }
 )
+
+# A form of the operator's desk needs a recent password, unless its permission is one of these:
+# reading, a note that changes nothing, and the end of sessions, which must be quick.
+WITHOUT_PASSWORD: frozenset[Permission] = frozenset(
+    {"customers.read", "customers.note", "sessions.end"}
+)
+
+
+def lacks(actor: Actor, permission: Permission) -> Refusal | None:
+    """The refusal of a command whose actor has a role without this permission, or no role."""
+    if any(actor.role == role and permission in allowed for role, allowed in ROLES.items()):
+        return None
+    return refuse("insufficient_scope", "Your role does not allow this.")
 
 
 def may(role: Role, permission: Permission) -> bool:

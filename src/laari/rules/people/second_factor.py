@@ -6,21 +6,16 @@ from urllib.parse import quote, urlencode
 
 import pyotp
 
-STEP_SECONDS = 30  # as all authenticator applications have it
-DRIFT_STEPS = 1  # the phone's clock may be this many steps ahead or behind
+from laari.rules import terms
+
 DIGITS = 6
 SEED_LETTERS = 32  # 160 bits in base32, as RFC 4226 recommends
 
-RECOVERY_CODES = 10
 _GROUP = 5  # letters of each half of a recovery code
-
-FREE_FAILURES = 5  # wrong codes in a row without a wait
-FIRST_WAIT = timedelta(minutes=1)  # then doubled with each wrong code
-LONGEST_WAIT = timedelta(hours=6)
 
 
 def step_at(now: datetime) -> int:
-    return int(now.timestamp()) // STEP_SECONDS
+    return int(now.timestamp()) // terms.FACTOR_STEP_SECONDS
 
 
 def accepted_step(seed: str, code: str, now: datetime, last_step: int) -> int | None:
@@ -29,21 +24,17 @@ def accepted_step(seed: str, code: str, now: datetime, last_step: int) -> int | 
     All steps are compared, so that the time does not say which one fits.
     """
     totp, current = pyotp.HOTP(seed, digits=DIGITS), step_at(now)
-    steps = range(current - DRIFT_STEPS, current + DRIFT_STEPS + 1)
+    steps = range(current - terms.FACTOR_DRIFT_STEPS, current + terms.FACTOR_DRIFT_STEPS + 1)
     fitting = [s for s in steps if hmac.compare_digest(totp.at(s).encode(), code.encode())]
     return next((step for step in fitting if step > last_step), None)
 
 
 def wait_after(failures: int) -> timedelta:
-    """How long the person has to wait after this many wrong codes in a row.
-
-    Without an end to it, somebody who knows the password would guess six digits some day. With it,
-    four guesses a day are left: the chance is below one in a hundred in two years.
-    """
-    doublings = failures - FREE_FAILURES
+    """How long the person has to wait after this many wrong codes in a row."""
+    doublings = failures - terms.FACTOR_FREE_FAILURES
     if doublings < 0:
         return timedelta(0)
-    return min(LONGEST_WAIT, FIRST_WAIT * (1 << min(doublings, 20)))
+    return min(terms.FACTOR_LONGEST_WAIT, terms.FACTOR_FIRST_WAIT * (1 << min(doublings, 20)))
 
 
 def read_code(text: str) -> str:

@@ -23,13 +23,17 @@ _ALL_CALLED = (
     _Called(
         "payment",
         "p.status IN ('paid', 'refunded')",
-        *("p.payer_account", _MERCHANT, "p.amount"),
+        "p.payer_account",
+        _MERCHANT,
+        "p.amount",
         "A paid payment moves its amount from the payer to the merchant; any other moves nothing.",
     ),
     _Called(
         "fee",
         "p.fee > 0",
-        *(_MERCHANT, _FEES, "p.fee"),
+        _MERCHANT,
+        _FEES,
+        "p.fee",
         "A payment's fee moves from the merchant to the service; without a fee nothing does.",
     ),
 )

@@ -18,7 +18,10 @@ def _owner(kind: str, what: str, prefix: str, table: str, when: str = "true") ->
 CHECKS = [
     _owner("request_owner", "payment request", "prq", "payment_requests"),
     _owner(
-        *("authorization_owner", "authorization", "auth", "authorizations"),
+        "authorization_owner",
+        "authorization",
+        "auth",
+        "authorizations",
         when="o.account IS NOT NULL",  # not before it is approved
     ),
     Check(

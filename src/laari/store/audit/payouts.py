@@ -2,6 +2,7 @@
 
 from laari.store.audit.accounts import HELD, MERCHANT
 from laari.store.audit.difference import Check, shown
+from laari.store.reads.money.bank_files import REBUILT
 
 # Withdrawals are of live wallets.
 _LIVE = (
@@ -120,6 +121,17 @@ CHECKS = [
         scope="all",
     ),
     Check(
+        "late_transfer",
+        "A transfer that was added up late is not one of this merchant at this time.",
+        f"""SELECT l.transfer_id::text AS id, l.tenant_id || ' at ' || l.created_at AS expected,
+            coalesce(t.debit_account || ' to ' || t.credit_account || ' at ' || t.created_at,
+                'no transfer') AS found
+        FROM late_transfers l LEFT JOIN transfers t ON t.id = l.transfer_id
+        WHERE t.created_at IS DISTINCT FROM l.created_at
+            OR {MERCHANT} + l.tenant_id NOT IN (t.debit_account, t.credit_account)""",
+        scope="all",
+    ),
+    Check(
         "payout_orders",
         "The orders of a payout are not those that its amount and its state call for.",
         f"""SELECT coalesce({shown("po", "p.id")}, o.payout_id::text) AS id,
@@ -177,17 +189,15 @@ CHECKS = [
     ),
     Check(
         "bank_file",
-        "The bytes of a bank's file do not end with its count, total and digest.",
-        """SELECT r.mode || ' run ' || r.number AS id, f.digest AS expected,
-            encode(sha256(substring(f.content FROM 1 FOR greatest(0, length(f.content)
-                - length(last.line)))), 'hex') AS found
+        "A bank's file has other bytes than its run, orders and bank accounts make.",
+        f"""SELECT r.mode || ' run ' || r.number AS id,
+            m.order_count || ' orders of ' || m.total || ', digest ' || m.digest AS expected,
+            f.order_count || ' orders of ' || f.total || ', digest ' || f.digest || ', bytes '
+                || encode(sha256(f.content), 'hex') AS found
         FROM bank_files f JOIN payout_runs r ON r.id = f.run_id
-        CROSS JOIN LATERAL (SELECT convert_to('T,' || r.number || ',' || f.order_count || ','
-            || f.total / 100 || '.' || lpad((f.total % 100)::text, 2, '0') || ',' || f.digest
-            || E'\\r\\n', 'UTF8')) AS last (line)
-        WHERE encode(sha256(substring(f.content FROM 1 FOR greatest(0, length(f.content)
-                - length(last.line)))), 'hex') <> f.digest
-            OR substring(f.content FROM length(f.content) - length(last.line) + 1) <> last.line""",
+        LEFT JOIN ({REBUILT}) AS m USING (run_id)
+        WHERE (f.order_count, f.total, f.digest, f.content)
+            IS DISTINCT FROM (m.order_count, m.total, m.digest, m.content)""",
         scope="all",
     ),
     Check(
@@ -203,11 +213,15 @@ CHECKS = [
                 VALUES ('payout.sent', sent_at), ('payout.settled', settled_at),
                     ('payout.returned', returned_at)
             ) AS called (type, at) WHERE called.at IS NOT NULL AND tenant_id IS NOT NULL
+            UNION  -- orders that came back after the payout had
+            SELECT p.id, p.tenant_id, 'payout.returned', o.returned_at
+            FROM payouts p JOIN bank_orders o ON o.payout_id = p.id
+            WHERE o.returned_at > p.returned_at AND p.tenant_id IS NOT NULL
         ) e FULL JOIN (
             SELECT object_id, tenant_id, type, created_at FROM events
             WHERE starts_with(type, 'payout.')
-        ) f (id, tenant_id, type, at) ON f.id = e.id AND f.type = e.type
-        WHERE (e.tenant_id, e.at) IS DISTINCT FROM (f.tenant_id, f.at)
+        ) f (id, tenant_id, type, at) ON (f.id, f.type, f.at) = (e.id, e.type, e.at)
+        WHERE e.tenant_id IS DISTINCT FROM f.tenant_id
             AND NOT (f.id IS NULL  -- events of a sandbox may have been purged
                 AND e.tenant_id IN (SELECT id FROM tenants WHERE mode = 'sandbox'))""",
     ),
@@ -255,6 +269,11 @@ CHECKS = [
                 WHEN 'settled' THEN t.id = o.settled_transfer_id
                 WHEN 'returned' THEN t.id = o.returned_transfer_id
                 ELSE false END IS NOT TRUE)
+            OR l.booked_at IS DISTINCT FROM CASE
+                WHEN l.use IN ('receipt', 'assigned', 'sent_back') THEN l.imported_at
+                WHEN l.use IN ('topup', 'charge', 'matched') THEN t.created_at
+                WHEN l.use = 'settled' OR o.settled_at IS NULL THEN o.settled_at
+                ELSE o.returned_at END
             OR l.order_reference IS NOT NULL AND o.amount IS DISTINCT FROM abs(l.amount)
         UNION ALL
         SELECT t.tid, 'a line', t.kind || ' of ' || t.amount FROM transfers t
@@ -262,7 +281,23 @@ CHECKS = [
             AND NOT EXISTS (SELECT FROM bank_lines l WHERE l.tid = t.tid AND l.use = 'charge')
         UNION ALL
         SELECT min(reference), 'one line of ' || tid, count(*) || ' lines' FROM bank_lines
-        WHERE use = 'matched' GROUP BY tid HAVING count(*) > 1""",
+        WHERE use = 'matched' AND tid IS NOT NULL GROUP BY tid HAVING count(*) > 1""",
+        scope="all",
+    ),
+    Check(
+        "bank_statement",
+        "The bytes of a statement do not fit its digest, or a confirmed statement is missing.",
+        """SELECT digest AS id, digest AS expected, encode(sha256(content), 'hex') AS found
+        FROM bank_statements WHERE encode(sha256(content), 'hex') <> digest
+        UNION ALL
+        SELECT m.reference, 'a statement', 'none' FROM pending_movements m
+        WHERE m.kind = 'import' AND m.status <> 'refused'
+            AND NOT EXISTS (SELECT FROM bank_statements s WHERE s.digest = m.reference)
+        UNION ALL
+        SELECT l.reference, 'a confirmed import', coalesce(m.kind || ', ' || m.status, 'none')
+        FROM bank_lines l LEFT JOIN pending_movements m ON m.id = l.movement_id
+        WHERE l.movement_id IS NOT NULL AND (m.kind, m.status) IS DISTINCT FROM ('import', 'done')
+        """,
         scope="all",
     ),
     Check(

@@ -1,144 +1,104 @@
-"""Settings against the journal: every watched value is the one of its object's last entry.
+"""Settings and kept records against what the service wrote about them.
 
-The service writes an entry with each change, so a difference is a change made in the database.
+The service writes an entry of the journal, or a row of `record_changes`, with each change. So a
+difference is a change made in the database.
 """
 
 from typing import NamedTuple
 
+from laari.store.audit.coverage import Journal, Kept, setting_kind
+from laari.store.audit.covered import TABLES
 from laari.store.audit.difference import Check
-
-
-class Watched(NamedTuple):
-    """The columns of a table `r` whose values are in the journal.
-
-    A column with a # is there as the beginning of a digest. `expected` are the values of an entry
-    `after`: entries of the spine have more values and another form of times.
-    """
-
-    object_type: str
-    object_id: str
-    columns: tuple[str, ...]
-    expected: str = "after::jsonb"
-
-
-WATCHED = {
-    "merchants": Watched(
-        "merchant",
-        "r.id",
-        (
-            *("name", "mode", "active", "fee_bps", "fee_fixed", "webhook_url", "webhooks_enabled"),
-            *("secret_digest", "old_secret_digest", "old_secret_until", "requires_factor"),
-        ),
-    ),
-    "tenants": Watched("tenant", "r.id::text", ("merchant_id", "mode", "max_payment")),
-    "oauth_clients": Watched(
-        "oauth_client",
-        "r.id",
-        ("merchant_id", "name", "scope", "secret_digest", "expires_at", "revoked_at"),
-    ),
-    "tiers": Watched("tier", "r.name", ("per_transaction", "daily", "weekly", "monthly")),
-    "customers": Watched(
-        "customer",
-        "'cus_' || encode(uuid_send(r.id), 'hex')",
-        ("name", "mobile", "email", "vpa", "language", "#password_hash"),
-    ),
-    "persons": Watched(
-        "person",
-        "'per_' || encode(uuid_send(r.id), 'hex')",
-        ("email", "#password_hash", "proven"),
-    ),
-    "memberships": Watched(
-        "membership",
-        "'per_' || encode(uuid_send(r.person_id), 'hex') || ' ' "
-        "|| coalesce(r.merchant_id, 'operator')",
-        ("role", "till"),
-        "after::jsonb - 'email'",  # which is there for readers
-    ),
-    "invitations": Watched(
-        "invitation",
-        "r.merchant_id || ' ' || r.email",
-        ("digest", "email", "role", "till", "expires_at", "proves"),
-    ),
-    "second_factors": Watched(
-        "second_factor",
-        "'per_' || encode(uuid_send(r.person_id), 'hex')",
-        ("created_at", "confirmed_at", "codes_made_at"),
-    ),
-    "wallets": Watched(
-        "wallet",
-        "r.account::text",
-        ("tier", "frozen_at", "frozen_reason"),
-        "(SELECT jsonb_build_object('tier', a -> 'tier', 'frozen_at', "
-        "(a ->> 'frozen_at')::timestamptz, 'frozen_reason', a -> 'frozen_reason') "
-        "FROM (SELECT after::jsonb) AS entry (a) WHERE a IS NOT NULL)",
-    ),
-    "contact_changes": Watched(
-        "contact_change",
-        "'chg_' || encode(uuid_send(r.id), 'hex')",
-        (
-            *("customer_id", "contact", "old_value", "new_value", "code_digest", "status"),
-            *("confirmed_by", "effective_at", "ended_by"),
-        ),
-    ),
-    "bank_accounts": Watched(
-        "bank_account",
-        "r.id::text",
-        ("tenant_id", "account", "holder", "bank", "account_number", "effective_at"),
-    ),
-    "payout_terms": Watched(
-        "payout_terms", "r.tenant_id::text", ("minimum", "fee", "on_request", "paused_reason")
-    ),
-    "customer_identities": Watched(
-        "identity", "'cus_' || encode(uuid_send(r.customer_id), 'hex')", ("#encrypted",)
-    ),
-    "bank_holidays": Watched("bank_holiday", "r.day::text", ("name",)),
-    "scheduled_fees": Watched(
-        "scheduled_fees",
-        "r.merchant_id || ' ' || floor(extract(epoch FROM r.starts_at))::bigint",
-        ("fee_bps", "fee_fixed"),
-    ),
-    "pending_movements": Watched(
-        "movement",
-        "'mov_' || encode(uuid_send(r.id), 'hex')",
-        ("status", "account", "amount", "requested_by"),
-        "after::jsonb || jsonb_build_object('account', (after::jsonb ->> 'account')::bigint)",
-    ),
-    "wallet_keys": Watched(
-        "wallet_key", "encode(r.digest, 'hex')", ("account", "name", "revoked_at")
-    ),
-}
 
 LONGEST = 60  # characters of a value in a difference
 
 
-def _value(column: str) -> str:
+class _Written(NamedTuple):
+    """The values of a table that are written elsewhere too, and the statement that reads them."""
+
+    table: str
+    kind: str
+    name: str  # in differences
+    key: str  # of a row `r`
+    columns: tuple[str, ...]
+    entries: str  # with id, key, before and after
+    message: str
+
+
+def _of_journal(table: str, journal: Journal) -> _Written:
+    return _Written(
+        table,
+        setting_kind(journal),
+        journal.object_type,
+        journal.object_id,
+        tuple(journal.columns.split()),
+        "SELECT id, object_id AS key, before, after FROM journal "
+        f"WHERE object_type = '{journal.object_type}'",
+        "The setting was changed without an entry in the journal.",
+    )
+
+
+def _of_changes(table: str, kept: Kept) -> _Written:
+    key = ", ".join(f"r.{name}" for name in kept.key.split())
+    return _Written(
+        table,
+        "kept_record",
+        table,
+        f"concat_ws(' ', {key})",
+        tuple(kept.columns.split()),
+        f"SELECT id, key, before, after FROM record_changes WHERE record = '{table}'",
+        "The record is not as the service left it.",
+    )
+
+
+def _found(column: str) -> str:
+    """A value of the row `r`, as entries have it."""
     name = column.removeprefix("#")
     if name == column:
         return f"'{name}', r.{name}"
     return f"'{name}', left(encode(sha256(convert_to(r.{name}::text, 'UTF8')), 'hex'), 32)"
 
 
-def _check(table: str, watched: Watched) -> Check:
-    values = ", ".join(map(_value, watched.columns))
+def _read(written: _Written, entry: str) -> str:
+    """The watched values of an entry as the table's columns have them, whatever their form was.
+
+    The `CASE` keeps the null of an entry about a new or a deleted object.
+    """
+    values = ", ".join(
+        f"'{column}', p.{column}"
+        if not column.startswith("#")
+        else f"'{column[1:]}', {entry}::jsonb -> '{column[1:]}'"
+        for column in written.columns
+    )
+    digests = "".join(f" - '{column[1:]}'" for column in written.columns if column[0] == "#")
+    return (
+        f"CASE WHEN {entry} IS NOT NULL THEN (SELECT jsonb_build_object({values}) FROM "
+        f"jsonb_populate_record(NULL::public.{written.table}, {entry}::jsonb{digests}) AS p) END"
+    )
+
+
+def _check(written: _Written) -> Check:
+    """The values of each row against its last entry, in both directions."""
+    values = ", ".join(map(_found, written.columns))
     return Check(
-        f"{watched.object_type}_setting",
-        "The setting was changed without an entry in the journal.",
-        f"""SELECT '{watched.object_type} ' || object_id || field AS id,
+        written.kind,
+        written.message,
+        f"""SELECT '{written.name} ' || key || field AS id,
             left(coalesce(each.expected, 'null'), {LONGEST}) AS expected,
             left(coalesce(each.found, 'null'), {LONGEST}) AS found
         FROM (
-            SELECT object_id, l.state AS expected, r.state AS found
+            SELECT key, {_read(written, "l.after")} AS expected, r.state AS found
             FROM (
-                SELECT object_id, {watched.expected} AS state FROM (
-                    SELECT DISTINCT ON (object_id) object_id, after FROM journal
-                    WHERE object_type = '{watched.object_type}' ORDER BY object_id, id DESC
-                ) AS newest
+                SELECT DISTINCT ON (key) key, after FROM ({written.entries}) AS entries
+                ORDER BY key, id DESC
             ) AS l
             FULL JOIN (
-                SELECT {watched.object_id} AS object_id, jsonb_build_object({values}) AS state
-                FROM {table} r
-            ) AS r USING (object_id)
-            WHERE l.state IS DISTINCT FROM r.state
+                SELECT {written.key} AS key, jsonb_build_object({values}) AS state
+                FROM {written.table} r
+            ) AS r USING (key)
+            -- Most are equal as they are.
+            WHERE CASE WHEN l.after::jsonb IS NOT DISTINCT FROM r.state THEN false
+                ELSE {_read(written, "l.after")} IS DISTINCT FROM r.state END
         ) AS differs CROSS JOIN LATERAL (
             SELECT ', ' || name, differs.expected ->> name, differs.found ->> name
             FROM jsonb_object_keys(differs.found) AS name
@@ -151,42 +111,44 @@ def _check(table: str, watched: Watched) -> Check:
     )
 
 
-def _history(watched: Watched) -> str:
-    before = watched.expected.replace("after", "before")
-    return f"""SELECT object_type, object_id, id, action, {before} AS found,
-            lag({watched.expected}) OVER (PARTITION BY object_id ORDER BY id) AS expected
-        FROM journal WHERE object_type = '{watched.object_type}'"""
+def _history(kind: str, message: str, tables: list[_Written]) -> Check:
+    """Each entry begins with the values of the one before it.
+
+    A change in the database, and then one by the service, would leave a last entry that fits.
+    """
+    entries = " UNION ALL ".join(
+        f"""SELECT '{each.name}' AS name, key, id, {_read(each, "before")} AS found,
+            {_read(each, "previous")} AS expected
+        FROM (
+            SELECT *, lag(after) OVER (PARTITION BY key ORDER BY id) AS previous
+            FROM ({each.entries}) AS entries
+        ) AS pairs
+        WHERE before IS DISTINCT FROM previous"""
+        for each in tables
+    )
+    return Check(
+        kind,
+        message,
+        f"""SELECT name || ' ' || key || ', entry ' || id AS id,
+            left(coalesce(expected::text, 'nothing'), {LONGEST}) AS expected,
+            left(coalesce(found::text, 'nothing'), {LONGEST}) AS found
+        FROM ({entries}) AS entries WHERE found IS DISTINCT FROM expected""",
+        scope="all",
+    )
 
 
-_HISTORY = Check(
-    "setting_history",
-    "The setting was changed without an entry in the journal, before its next change.",
-    # Such a change, and then one by the service, would leave a last entry that fits.
-    f"""SELECT object_type || ' ' || object_id || ', entry ' || id AS id,
-        left(coalesce(expected::text, 'nothing'), {LONGEST}) AS expected,
-        left(coalesce(found::text, 'nothing'), {LONGEST}) AS found
-    FROM ({" UNION ALL ".join(map(_history, WATCHED.values()))}) AS entries
-    WHERE found IS DISTINCT FROM expected AND action <> 'journal.begin'""",
-    scope="all",
-)
-_WALLET_CUSTOMER = Check(
-    "wallet_customer",
-    "The wallet belongs to another customer than the one it was opened for.",
-    # A hash join by customer: one transaction may have opened all wallets.
-    """SELECT r.account::text AS id, coalesce((SELECT min(c.object_id) FROM journal c
-            WHERE c.object_type = 'customer' AND c.before IS NULL AND c.xid = j.xid), 'none')
-            AS expected,
-        'cus_' || encode(uuid_send(r.customer_id), 'hex') AS found
-    FROM wallets r JOIN journal j ON j.object_type = 'wallet' AND j.object_id = r.account::text
-        -- A wallet from before the journal has no entry about its opening.
-        AND j.before IS NULL AND j.action <> 'journal.begin'
-    WHERE NOT EXISTS (SELECT FROM journal c WHERE c.object_type = 'customer' AND c.before IS NULL
-        AND c.xid = j.xid AND c.object_id = 'cus_' || encode(uuid_send(r.customer_id), 'hex'))""",
-    scope="all",
-)
+_SETTINGS = [_of_journal(name, t.journal) for name, t in TABLES.items() if t.journal is not None]
+_KEPT = [_of_changes(name, t.kept) for name, t in TABLES.items() if t.kept is not None]
 
 CHECKS = [
-    *(_check(table, watched) for table, watched in WATCHED.items()),
-    _HISTORY,
-    _WALLET_CUSTOMER,
+    *map(_check, _SETTINGS),
+    _history(
+        "setting_history",
+        "The setting was changed without an entry in the journal, before its next change.",
+        _SETTINGS,
+    ),
+    *map(_check, _KEPT),
+    _history(
+        "record_history", "The record was changed in the database, before its next change.", _KEPT
+    ),
 ]

@@ -12,13 +12,21 @@ import asyncpg
 from laari.rules import wallets
 from laari.rules.payments import limits
 from laari.rules.periods import PeriodKey, others
-from laari.rules.tables import Additions, K, Lookup, R, Table
-from laari.rules.world import REGISTRY, Needs, ResponseKey, World
+from laari.rules.tables import Additions, K, Lookup, R, Removals, Table
+from laari.rules.world import NO_KEYS, REGISTRY, Keys, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads import refunds
-from laari.store.reads.money import balances, bank, dues, payouts, tills
-from laari.store.reads.recipients import contacts_of
+from laari.store.reads import contact_changes, refunds, tenants
+from laari.store.reads.money import (
+    balances,
+    bank,
+    dues,
+    float_days,
+    movement_lists,
+    payouts,
+    tills,
+)
+from laari.store.reads.recipients import account_owners, contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
 from laari.store.tables import (
@@ -41,25 +49,35 @@ async def load(
     origin: str,
     clock: Callable[[], datetime],
     channels: frozenset[str] = frozenset(),
+    keys: Keys = NO_KEYS,
+    second_person_above: int | None = None,
 ) -> World:
     """Locks and reads rows: one statement per table, in the registry's order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
     summed. References and the clock come after the locks: a retry finds a charge just made.
     """
-    world = World(datetime.min.replace(tzinfo=UTC), origin, os.urandom, channels)
+    world = World(
+        datetime.min.replace(tzinfo=UTC),
+        origin,
+        os.urandom,
+        channels,
+        keys,
+        second_person_above,
+    )
+    locks, reads, followers = needs.locks, needs.reads, needs.followers
     for table, load_table in _LOADS:
-        if needs.names(table):
+        if table in locks or table in reads:
             await load_table(connection, needs, world)
+            for follow in followers.get(table, ()):  # they name rows of later tables
+                follow(needs, world)
     world.now = clock()
     await _load_periods(connection, needs, world)
     return world
 
 
-def _by_key(
-    table: Table[K, R], follow: Callable[[Needs, World], None] = lambda needs, world: None
-) -> _Load:
-    """Loads rows by their key; `follow` adds rows of later tables that only these rows name."""
+def _by_key(table: Table[K, R]) -> _Load:
+    """Loads rows by their key."""
     statements = KeyedStatements(table)
 
     async def load_table(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -77,35 +95,21 @@ def _by_key(
             for found in await connection.fetch(statements.read_by_key, *given):
                 row = record(*found)
                 rows.show(key_of(row), row)
-        follow(needs, world)
 
     return load_table
 
 
-def _follow_payments(needs: Needs, world: World) -> None:
-    """Adds the payer's wallet and the request of each payment."""
-    for payment_id in needs.payers_of:
-        payment = world.payments.get(payment_id)
-        if payment is not None and payment.payer_account is not None:
-            needs.lock(World.wallets, payment.payer_account)
-            if payment.request_id is not None:
-                needs.lock(World.requests, payment.request_id)
-
-
-def _follow_authorizations(needs: Needs, world: World) -> None:
-    for authorization_id in needs.wallets_of_authorizations:
-        authorization = world.authorizations.get(authorization_id)
-        if authorization is not None and authorization.account is not None:
-            needs.lock(World.wallets, authorization.account)
-
-
-_load_authorizations_by_key = _by_key(World.authorizations, _follow_authorizations)
+_load_authorizations_by_key = _by_key(World.authorizations)
 
 
 async def _load_authorizations(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     if needs.wallets_of_authorizations:
         await load_charging(connection, needs, world)
     await _load_authorizations_by_key(connection, needs, world)
+    for authorization_id in needs.wallets_of_authorizations:
+        authorization = world.authorizations.get(authorization_id)
+        if authorization is not None and authorization.account is not None:
+            needs.lock(World.wallets, authorization.account)
 
 
 _load_wallets_by_key = _by_key(World.wallets)
@@ -170,6 +174,20 @@ async def _load_authorization_ids(
         world.authorization_ids[slot] = authorization.id
 
 
+async def _load_open_contact_changes(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    """A change begins and ends only while its customer is locked."""
+    customers = {customer_id for customer_id, _ in needs.only_read(World.open_contact_changes)}
+    for change in await contact_changes.open_of_customers(connection, customers):
+        world.open_contact_changes[change.customer_id, change.contact] = change.id
+
+
+async def _load_contact_holders(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.contact_holders)
+    world.contact_holders.update(await contact_changes.holders(connection, wanted))
+
+
 async def _load_recipients(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     found = await contacts_of(connection, needs.only_read(World.recipients))
     world.recipients.update(found)
@@ -182,6 +200,13 @@ async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: Worl
         sorted(_lock_number((0, "slip", slip)) for slip in slips),  # no tenant is 0
     )
     world.topups.update(await topups_by_slip(connection, slips))
+
+
+async def _load_waiting_references(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    wanted = needs.only_read(World.waiting_references)
+    world.waiting_references.update(await movement_lists.waiting_for(connection, wanted))
 
 
 async def _load_balances(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -224,6 +249,11 @@ async def _load_bank_accounts(connection: asyncpg.Connection, needs: Needs, worl
     world.bank_accounts.update(await payouts.bank_accounts(connection, owners))
 
 
+async def _load_account_owners(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    owners = needs.only_read(World.account_owners)
+    world.account_owners.update(await account_owners(connection, owners))
+
+
 async def _load_last_withdrawals(
     connection: asyncpg.Connection, needs: Needs, world: World
 ) -> None:
@@ -233,6 +263,27 @@ async def _load_last_withdrawals(
 
 async def _load_run_numbers(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     world.run_numbers.update(await payouts.run_numbers(connection))
+
+
+async def _load_approved_runs(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    world.approved_runs.update(await payouts.approved_runs(connection))
+
+
+async def _load_imported_sums(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.imported_sums)
+    world.imported_sums.update(await bank.imported_sums(connection, wanted))
+
+
+async def _load_importers(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    for day in needs.only_read(World.importers):
+        world.importers[day] = await bank.importers(connection, day)
+
+
+async def _load_signoffs(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    for day in needs.only_read(World.signoffs):
+        signed = await float_days.last_signoff(connection, day)
+        if signed is not None:
+            world.signoffs[day] = signed
 
 
 async def _load_answers(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -248,31 +299,25 @@ async def _load_earned_fees(connection: asyncpg.Connection, needs: Needs, world:
     world.earned_fees.update(await bank.earned_fees(connection, needs.only_read(World.earned_fees)))
 
 
-_load_runs_by_key = _by_key(World.runs)
-_load_payouts_by_key = _by_key(World.payouts)
+async def _load_order_payouts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.order_payouts)
+    found = await payouts.order_by_reference(connection, list(wanted))
+    world.order_payouts.update({name: order.payout_id for name, order in found.items()})
 
 
-async def _load_runs(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """A payout joins a run only while the run is locked, so these stay all of its payouts."""
-    await _load_runs_by_key(connection, needs, world)
-    if needs.payouts_of_runs:
-        for payout_id in await payouts.ids_of_runs(connection, needs.payouts_of_runs):
-            needs.lock(World.payouts, payout_id)
+async def _load_run_payouts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.run_payouts)
+    world.run_payouts.update(await payouts.ids_of_runs(connection, wanted))
 
 
-async def _load_payouts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """The same for the orders of a payout. Its owner is known only now."""
-    await _load_payouts_by_key(connection, needs, world)
-    for payout in world.payouts.seen.values():
-        if needs.sends_payouts:
-            needs.read(World.bank_accounts, payout.owner)
-            if payout.tenant_id is not None:
-                needs.read(World.payout_terms, payout.tenant_id)
-        if needs.returns_payouts and payout.account is not None:
-            needs.lock(World.wallets, payout.account)
-    if needs.orders_of_payouts:
-        for reference in await payouts.orders_of(connection, needs.orders_of_payouts):
-            needs.lock(World.orders, reference)
+async def _load_payout_orders(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.payout_orders)
+    world.payout_orders.update(await payouts.references_of(connection, wanted))
+
+
+async def _load_tenants(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.tenants)
+    world.tenants.update(await tenants.by_id(connection, list(wanted)))
 
 
 async def _load_open_tills(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -285,7 +330,8 @@ async def _load_open_tills(connection: asyncpg.Connection, needs: Needs, world: 
 # All other tables are loaded by their own key alone.
 _SPECIAL: dict[object, _Load] = {
     World.saved_responses: _load_saved_responses,
-    World.payments: _by_key(World.payments, _follow_payments),
+    World.open_contact_changes: _load_open_contact_changes,
+    World.contact_holders: _load_contact_holders,
     World.authorizations: _load_authorizations,
     World.recipients: _load_recipients,
     World.wallets: _load_wallets,
@@ -294,16 +340,24 @@ _SPECIAL: dict[object, _Load] = {
     World.fund_movement_counts: _load_fund_movement_counts,
     World.dues: _load_dues,
     World.bank_accounts: _load_bank_accounts,
+    World.account_owners: _load_account_owners,
     World.last_withdrawals: _load_last_withdrawals,
+    World.importers: _load_importers,
+    World.imported_sums: _load_imported_sums,
+    World.signoffs: _load_signoffs,
     World.answers: _load_answers,
     World.bank_movements: _load_bank_movements,
     World.earned_fees: _load_earned_fees,
-    World.runs: _load_runs,
+    World.order_payouts: _load_order_payouts,
     World.run_numbers: _load_run_numbers,
-    World.payouts: _load_payouts,
+    World.approved_runs: _load_approved_runs,
+    World.run_payouts: _load_run_payouts,
+    World.payout_orders: _load_payout_orders,
+    World.tenants: _load_tenants,
     World.refund_counts: _load_refund_counts,
     World.open_tills: _load_open_tills,
     World.topups: _load_topups,
+    World.waiting_references: _load_waiting_references,
     World.references: _load_references,
     World.authorization_ids: _load_authorization_ids,
 }
@@ -317,7 +371,7 @@ def _loader(registered: Table[K, R] | Lookup[K, object]) -> _Load:
 
 
 _LOADS: list[tuple[object, _Load]] = [
-    (each, _loader(each)) for each in REGISTRY if not isinstance(each, Additions)
+    (each, _loader(each)) for each in REGISTRY if not isinstance(each, Additions | Removals)
 ]
 
 

@@ -10,7 +10,7 @@ import asyncpg
 from laari.errors import UnavailableError
 from laari.rules.command import Command
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs
+from laari.rules.world import NO_KEYS, Keys, Needs, World
 from laari.spine.engine import (
     Away,
     LockTimeout,
@@ -27,6 +27,7 @@ from laari.store.postgres.deadlines import Watch
 
 T = TypeVar("T")
 
+STATEMENT_SECONDS = 2.0  # the server's own limit
 # A process that is stopped during a batch must not keep its locks. Every row is found by a key, so
 # one plan fits all.
 _SESSION = {
@@ -35,14 +36,16 @@ _SESSION = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "enable_material": "off",  # PostgreSQL 15 would scan a table instead
-    "statement_timeout": "2s",
+    "statement_timeout": f"{int(STATEMENT_SECONDS * 1000)}ms",
     "idle_in_transaction_session_timeout": "10s",
 }
-# A connection that is silent for longer is dropped; the server's own limit is shorter.
+# A connection that is silent for longer is dropped.
 LOAD_SECONDS = 2.5  # for all statements before the last one
 COMMIT_SECONDS = 4.0  # for the last one, which may wait for a standby; then its outcome is unknown
 # A plan made for a few rows scans them, and must not be kept when the table has grown.
 PLAN_SECONDS = 5.0
+# After a wrong presumption references are looked up: retries must not fail every batch.
+LOOK_UP_SECONDS = 10.0
 
 COMMIT = ["COMMIT"]
 # A row whose commit was interrupted is visible before a synchronous standby has it. A retry that
@@ -73,32 +76,53 @@ class BatchRunner:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         announce: Callable[[], None] = lambda: None,
         channels: frozenset[str] = frozenset(),
+        keys: Keys = NO_KEYS,
+        second_person_above: int | None = None,
     ) -> None:
-        """`announce` is called after a commit that added deliveries."""
+        """`announce` is called after a commit that added deliveries.
+
+        A runner with `channels` also needs the key for the messages by them.
+        """
         self._dsn = dsn
         self._origin = origin
         self._clock = clock
         self._announce = announce
         self._channels = channels
+        self._keys = keys
+        self._second_person_above = second_person_above
         self._connection: asyncpg.Connection | None = None
         self._watch = Watch()
         self._warned = False
         self._lock_seconds: float | None = None
         self._planned_at = 0.0
         self._used_at = 0.0
+        self._look_up_until = 0.0
 
     async def close(self) -> None:
         if self._connection is not None:
             await close(self._connection)
 
     async def run(self, commands: Sequence[Command[T]], lock_seconds: float) -> list[T | Refusal]:
-        """Runs one transaction; if nothing is locked, it is the one statement that writes."""
+        """Runs one transaction; if nothing is locked, it is the one statement that writes.
+
+        References of new payments are presumed to be free: the unique index refuses the others.
+        """
         needs = Needs()
         for command in commands:
             command.needs(needs)
+        if needs.only_references and time.monotonic() >= self._look_up_until:
+            try:
+                return await self._transact(commands, needs, lock_seconds, presume=True)
+            except LostRace:
+                self._look_up_until = time.monotonic() + LOOK_UP_SECONDS
+        return await self._transact(commands, needs, lock_seconds, presume=False)
+
+    async def _transact(
+        self, commands: Sequence[Command[T]], needs: Needs, lock_seconds: float, *, presume: bool
+    ) -> list[T | Refusal]:
         connection = await self._begin(lock_seconds, needs.takes_locks)
         try:
-            return await self._decide(connection, commands, needs)
+            return await self._decide(connection, commands, needs, presume=presume)
         finally:
             self._watch.done(connection)
             self._used_at = time.monotonic()
@@ -120,12 +144,16 @@ class BatchRunner:
         return connection
 
     async def _decide(
-        self, connection: asyncpg.Connection, commands: Sequence[Command[T]], needs: Needs
+        self,
+        connection: asyncpg.Connection,
+        commands: Sequence[Command[T]],
+        needs: Needs,
+        *,
+        presume: bool,
     ) -> list[T | Refusal]:
         locks = needs.takes_locks
         try:
-            world = await load(connection, needs, self._origin, self._clock, self._channels)
-            outcomes = [command.decide(world) for command in commands]
+            world, outcomes = await self._outcomes(connection, commands, needs, presume=presume)
             last = writing(world)
             to_send = False
             if not last:
@@ -142,6 +170,33 @@ class BatchRunner:
         if await self._finish(connection, last) or to_send:
             self._announce()
         return outcomes
+
+    async def _outcomes(
+        self,
+        connection: asyncpg.Connection,
+        commands: Sequence[Command[T]],
+        needs: Needs,
+        *,
+        presume: bool,
+    ) -> tuple[World, list[T | Refusal]]:
+        world = await self._load(connection, Needs() if presume else needs)
+        outcomes = [command.decide(world) for command in commands]
+        # A command that claims nothing, because it is refused, may be a retry: the index sees
+        # nothing of it.
+        if presume and not needs.only_read(World.references) <= world.references.added.keys():
+            return await self._outcomes(connection, commands, needs, presume=False)
+        return world, outcomes
+
+    async def _load(self, connection: asyncpg.Connection, needs: Needs) -> World:
+        return await load(
+            connection,
+            needs,
+            self._origin,
+            self._clock,
+            self._channels,
+            self._keys,
+            self._second_person_above,
+        )
 
     async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> bool:
         """Runs the last statement, which commits, and returns whether it added deliveries."""

@@ -2,14 +2,21 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import asyncpg
 
-from laari.rules.tables import Additions, K, R, Table
-from laari.rules.world import REGISTRY, World
+from laari.rules.tables import Additions, K, Lookup, R, Removals, Rows, Table
+from laari.rules.world import REGISTRY, Registered, World
 from laari.store.reads.deliveries import saving_events
-from laari.store.tables import EVENTS, KeyedStatements, Statements
+from laari.store.tables import (
+    EVENTS,
+    KeptChanges,
+    KeyedStatements,
+    Statements,
+    delete_by,
+    encode_keys,
+)
 
 # A statement that writes the rows of the parameter with this number.
 _Write: TypeAlias = Callable[[int], str]
@@ -23,10 +30,12 @@ def writing(world: World) -> list[str]:
     Values that cannot be encoded fail here, before anything is sent.
     """
     writes, values = [], []
-    for branches in _BRANCHES:
-        for write, given in branches(world):
-            writes.append(write)
-            values.append(given)
+    held = vars(world)  # of most tables a batch has nothing
+    for name, branches in _BRANCHES:
+        if name in held:
+            for write, given in branches(held[name]):
+                writes.append(write)
+                values.append(given)
     if world.events:
         values.append(EVENTS.encode(world.events))
     return [_statement(tuple(writes), bool(world.events)), *values] if values else []
@@ -38,37 +47,63 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
         await connection.execute(*statement)
 
 
-def _rows(table: Table[K, R]) -> Callable[[World], list[_Branch]]:
+def _rows(table: Table[K, R]) -> Callable[[Rows[K, R]], list[_Branch]]:
     statements = KeyedStatements(table)
+    changes = KeptChanges(table) if table.kept else None
 
-    def branches(world: World) -> list[_Branch]:
-        rows = table.touched(world)
+    def branches(rows: Rows[K, R]) -> list[_Branch]:
         found: list[_Branch] = []
-        if rows is not None and rows.added:
+        if rows.added:
             found.append((statements.add, statements.encode(rows.added.values())))
-        if rows is not None and rows.changed:
+        if rows.changed:
             found.append((statements.update, statements.encode_changes(rows.changed.values())))
+        if found and changes is not None:
+            written = [*rows.added.items(), *rows.changed.items()]
+            pairs = [(rows.before(key), row) for key, row in written]
+            found.append((changes.insert, changes.encode(pairs)))
         return found
 
     return branches
 
 
-def _additions(journal: Additions[R]) -> Callable[[World], list[_Branch]]:
+def _additions(journal: Additions[R]) -> Callable[[list[R]], list[_Branch]]:
     statements = Statements(journal)
+    changes = KeptChanges(journal) if journal.kept else None
 
-    def branches(world: World) -> list[_Branch]:
-        rows = journal.touched(world)
-        return [(statements.insert, statements.encode(rows))] if rows else []
+    def branches(rows: list[R]) -> list[_Branch]:
+        if not rows:
+            return []
+        added: list[_Branch] = [(statements.insert, statements.encode(rows))]
+        if changes is not None:
+            added.append((changes.insert, changes.encode((None, row) for row in rows)))
+        return added
 
     return branches
 
 
+def _removals(removals: Removals[K]) -> Callable[[list[K]], list[_Branch]]:
+    delete = delete_by(removals)
+    return lambda keys: [(delete, encode_keys(keys))] if keys else []
+
+
+def _branches(each: Registered) -> Callable[[Any], list[_Branch]]:
+    match each:
+        case Table():
+            return _rows(each)
+        case Removals():
+            return _removals(each)
+        case Additions():
+            return _additions(each)
+        case Lookup():
+            raise TypeError(f"{each.name} is only read")
+
+
 # In the order of the registry: two batches that meet in unique indexes never wait for each other.
 # Events come last, with their deliveries.
-_BRANCHES: list[Callable[[World], list[_Branch]]] = [
-    _rows(each) if isinstance(each, Table) else _additions(each)
+_BRANCHES: list[tuple[str, Callable[[Any], list[_Branch]]]] = [
+    (each.name, _branches(each))
     for each in REGISTRY
-    if isinstance(each, Table | Additions) and each is not World.events
+    if not isinstance(each, Lookup) and each is not World.events
 ]
 
 

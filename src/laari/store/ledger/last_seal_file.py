@@ -73,7 +73,7 @@ async def shown_seals(connection: Connection) -> ShownSeals | None:
         "SELECT number, mac FROM seals WHERE sealed_at < date_trunc('hour', now()) "
         "ORDER BY number DESC LIMIT 1"
     )
-    return ShownSeals(last, None if row is None else KnownSeal(*row))
+    return ShownSeals(last, None if row is None else KnownSeal(**row))
 
 
 async def is_in_chain(connection: Connection, seal: KnownSeal) -> bool:

@@ -46,7 +46,7 @@ SUBJECTS = {
             f"AND r.credit_account NOT IN ({_SANDBOX_ACCOUNTS})",
             (
                 *("r.id", "r.kind", "r.debit_account", "r.credit_account", "r.amount"),
-                *("r.payment_id", "r.tid", "r.created_at"),
+                *("r.payment_id", "r.tid", "r.created_at", "r.xid"),
             ),
         ),
         Subject(
@@ -56,8 +56,7 @@ SUBJECTS = {
             "(SELECT w.mode FROM wallets w WHERE w.account = r.account) IS DISTINCT FROM 'sandbox'",
             (
                 *("r.tid", "r.account", "r.recorded", "r.time", "r.type", "r.name", "r.details"),
-                # Without a failure, this is the status that earlier versions sealed.
-                *("r.amount", "r.status || coalesce(' ' || r.failure, '')"),
+                *("r.amount", "r.status", "r.failure", "r.xid"),
                 "CASE r.type WHEN 'topup' THEN "
                 "(SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) END",
                 "CASE WHEN r.type IN ('topup', 'adjustment') THEN "
@@ -71,6 +70,7 @@ SUBJECTS = {
             "t.mode IS DISTINCT FROM 'sandbox'",
             (
                 *("r.id", "r.tenant_id", "r.type", "r.object_id", "r.created_at", "r.body"),
+                "r.xid",
                 "CASE r.type WHEN 'payment_request.created' THEN "
                 "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
                 "WHEN 'authorization.approved' THEN "
@@ -89,7 +89,7 @@ SUBJECTS = {
             (
                 *("r.id", "r.time", "r.actor_kind", "r.actor_name", "r.actor_role", "r.action"),
                 *("r.object_type", "r.object_id", "r.merchant_id", "r.mode", "r.before"),
-                *("r.after", "r.reason"),
+                *("r.after", "r.reason", "r.xid"),
             ),
         ),
         Subject(
@@ -99,7 +99,7 @@ SUBJECTS = {
             "t.mode IS DISTINCT FROM 'sandbox'",
             (
                 *("r.id", "r.tenant_id", "r.payment_id", "r.amount", "r.reason", "r.note"),
-                *("r.actor_kind", "r.actor_name", "r.tid", "r.created_at"),
+                *("r.actor_kind", "r.actor_name", "r.tid", "r.created_at", "r.xid"),
             ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
@@ -111,6 +111,7 @@ SUBJECTS = {
             (
                 *("r.id", "r.tenant_id", "r.account", "r.number", "r.amount", "r.fee", "r.cut_off"),
                 *("r.snapshot", "r.transfer_id", "r.created_at", "r.actor_kind", "r.actor_name"),
+                "r.xid",
             ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
@@ -121,9 +122,38 @@ SUBJECTS = {
             "t.mode IS DISTINCT FROM 'sandbox'",
             (
                 *("r.id", "r.tenant_id", "r.account", "r.holder", "r.bank", "r.account_number"),
-                *("r.created_at", "r.effective_at", "r.actor_kind", "r.actor_name"),
+                *("r.created_at", "r.effective_at", "r.actor_kind", "r.actor_name", "r.xid"),
             ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",
+        ),
+        # Those of sandboxes too: they are never purged.
+        Subject(
+            "record_changes",
+            "id",
+            "bigint",
+            "true",
+            ("r.id", "r.record", "r.key", "r.before", "r.after", "r.xid"),
+        ),
+        Subject(
+            "wallet_freezes",
+            "recorded",
+            "bigint",
+            "true",
+            ("r.recorded", "r.account", "r.time", "r.action", "r.reason", "r.silent", "r.xid"),
+        ),
+        Subject(
+            "customer_notes",
+            "id",
+            "bigint",
+            "true",
+            ("r.id", "r.customer_id", "r.time", "r.author", "r.text", "r.xid"),
+        ),
+        Subject(
+            "fee_history",
+            "recorded",
+            "bigint",
+            "true",
+            ("r.recorded", "r.merchant_id", "r.since", "r.fee_bps", "r.fee_fixed", "r.xid"),
         ),
     )
 }
@@ -141,6 +171,13 @@ def is_piece(after: SealedPlace, upto: SealedPlace) -> bool:
     return after.key is not None or upto.key is not None
 
 
+def is_range(after: SealedPlace, upto: SealedPlace) -> bool:
+    """Whether the places bound whole transactions, or a part of one."""
+    if not is_piece(after, upto):
+        return True
+    return after.xid == (upto.xid - 1 if after.key is None else upto.xid)
+
+
 def rows_of(subject: Subject, after: SealedPlace, upto: SealedPlace) -> str:
     """The condition for the live rows between two places, with their four bounds as parameters."""
     if not is_piece(after, upto):
@@ -149,7 +186,7 @@ def rows_of(subject: Subject, after: SealedPlace, upto: SealedPlace) -> str:
             f"AND {subject.live}"
         )
     key, kind = f"r.{subject.key}", subject.key_type
-    assert after.xid == (upto.xid - 1 if after.key is None else upto.xid)
+    assert is_range(after, upto)
     begins = "$2::text IS NULL" if after.key is None else f"{key} > $2::text::{kind}"
     ends = "$4::text IS NULL" if upto.key is None else f"{key} <= $4::text::{kind}"
     return f"$1::bigint IS NOT NULL AND r.xid = $3 AND {begins} AND {ends} AND {subject.live}"

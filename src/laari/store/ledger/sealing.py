@@ -58,7 +58,7 @@ async def seal_next(connection: Connection, key: bytes, chunk: int = CHUNK) -> S
         if end is None:
             continue
         content = await content_of(connection, subject, place, end)
-        previous = next_seal(key, previous, table, place, end, content)
+        previous = next_seal(key, previous, table, place, end, content=content)
         made.append(previous)
     for seal in made:
         await insert(connection, seal)
@@ -143,5 +143,6 @@ async def summarize(connection: Connection) -> None:
                 await connection.execute(
                     "SELECT brin_summarize_new_values($1::text::regclass) "
                     "WHERE pg_try_advisory_xact_lock($2)",
-                    *(f"{table}_by_xid", ADVISORY_LOCK),
+                    f"{table}_by_xid",
+                    ADVISORY_LOCK,
                 )

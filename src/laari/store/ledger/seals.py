@@ -64,6 +64,7 @@ def next_seal(
     table: str,
     after: SealedPlace,
     upto: SealedPlace,
+    *,
     content: Content,
 ) -> Seal:
     """The seal that follows the last one in the chain, over the rows between two places."""
@@ -86,12 +87,13 @@ async def sealed_places(
     places = dict.fromkeys(SUBJECTS, SealedPlace(0))
     for table in SUBJECTS:
         row = await connection.fetchrow(
-            "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 "
+            "SELECT upto_xid AS xid, upto_key AS key FROM seals WHERE subject = $1 "
             "AND number <= coalesce($2, number) ORDER BY number DESC LIMIT 1",
-            *(table, number),
+            table,
+            number,
         )
         if row is not None:
-            places[table] = SealedPlace(*row)
+            places[table] = SealedPlace(**row)
     return places
 
 

@@ -5,7 +5,6 @@ mode of the credentials then.
 """
 
 import os
-from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID
@@ -18,9 +17,15 @@ from msgspec.structs import astuple
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.actors import Actor
+from laari.rules.banking.bank_accounts import AddBankAccount, not_valid
+from laari.rules.records import BankDetails
 from laari.rules.refusals import Refusal
-from laari.store.merchants import bank_accounts, payout_terms
-from laari.store.people.acting import acting, note
+from laari.store.batch.inside import decide_inside
+from laari.store.merchants import payout_terms
+from laari.store.people.acting import acting
+from laari.store.people.notices import NO_OUTBOX, Outbox
+from laari.store.reads.tenants import has_live_side
+from laari.store.secrets import keys_of
 
 ApplicationStatus = Literal["submitted", "approved", "refused", "withdrawn"]
 
@@ -93,7 +98,7 @@ async def submit(
     connection: Connection, actor: Actor, merchant_id: str, answers: ApplicationFields
 ) -> Application:
     """Opens an application; it replaces one that is open."""
-    refusal = bank_accounts.not_valid(answers.bank_holder, answers.bank_name, answers.bank_account)
+    refusal = not_valid(BankDetails(answers.bank_holder, answers.bank_name, answers.bank_account))
     if refusal is not None:
         raise ApplicationError(refusal.message)
     application_id = ids.new_id(datetime.now(UTC), os.urandom)
@@ -102,15 +107,18 @@ async def submit(
         await connection.execute(
             "UPDATE applications SET status = 'withdrawn', decided_at = now(), decided_by = $2 "
             "WHERE merchant_id = $1 AND status = 'submitted'",
-            *(merchant_id, actor.name),
+            merchant_id,
+            actor.name,
         )
         places = ", ".join(f"${n}" for n in range(4, 4 + len(_NAMES)))
         await connection.execute(
             f"INSERT INTO applications (id, merchant_id, submitted_at, submitted_by, {_FIELDS}) "
             f"VALUES ($1, $2, now(), $3, {places})",
-            *(application_id, merchant_id, actor.name, *astuple(answers)),
+            application_id,
+            merchant_id,
+            actor.name,
+            *astuple(answers),
         )
-        await _note(connection, actor, "submit", application_id, merchant_id, "submitted")
     return await find(connection, application_id)
 
 
@@ -120,29 +128,10 @@ async def withdraw(connection: Connection, actor: Actor, merchant_id: str) -> bo
         ended = await connection.fetchval(
             "UPDATE applications SET status = 'withdrawn', decided_at = now(), decided_by = $2 "
             "WHERE merchant_id = $1 AND status = 'submitted' RETURNING id",
-            *(merchant_id, actor.name),
+            merchant_id,
+            actor.name,
         )
-        if ended is not None:
-            await _note(connection, actor, "withdraw", ended, merchant_id, "withdrawn")
     return ended is not None
-
-
-async def _note(
-    connection: Connection,
-    actor: Actor,
-    verb: str,
-    application_id: UUID,
-    merchant_id: str,
-    status: ApplicationStatus,
-    reason: str | None = None,
-) -> None:
-    await note(
-        *(connection, actor, f"application.{verb}", "application"),
-        ids.show_id(ids.APPLICATION, application_id),
-        merchant_id=merchant_id,
-        after={"status": status},
-        reason=reason,
-    )
 
 
 async def _refuse_live(connection: Connection, merchant_id: str) -> None:
@@ -153,8 +142,7 @@ async def _refuse_live(connection: Connection, merchant_id: str) -> None:
     lock = "SELECT true FROM merchants WHERE id = $1 FOR NO KEY UPDATE"
     if await connection.fetchval(lock, merchant_id) is None:
         raise LaariError(f"no merchant has the id {merchant_id}")
-    is_live = "SELECT EXISTS (SELECT FROM tenants WHERE merchant_id = $1 AND mode = 'live')"
-    if await connection.fetchval(is_live, merchant_id):
+    if await connection.fetchval(f"SELECT {has_live_side('$1')}", merchant_id):
         raise ApplicationError("this merchant is approved for live mode already")
 
 
@@ -164,7 +152,7 @@ async def approve(
     merchant_id: str,
     reason: str | None = None,
     terms: LiveTerms = NO_TERMS,
-    channels: Collection[str] = (),
+    outbox: Outbox = NO_OUTBOX,
     *,
     application_id: UUID | None = None,
 ) -> None:
@@ -178,25 +166,31 @@ async def approve(
         tenant_id = await connection.fetchval(
             "INSERT INTO tenants (merchant_id, mode, max_payment) VALUES ($1, 'live', $2) "
             "RETURNING id",
-            *(merchant_id, terms.max_payment),
+            merchant_id,
+            terms.max_payment,
         )
         if (terms.minimum, terms.hold) != (NO_TERMS.minimum, NO_TERMS.hold):
             await payout_terms.change(
                 connection, tenant_id, actor, minimum=terms.minimum, paused_reason=terms.hold
             )
-        bank = await connection.fetchrow(
-            "UPDATE applications SET status = 'approved', decided_at = now(), decided_by = $2, "
-            "reason = $3 WHERE merchant_id = $1 AND status = 'submitted' "
-            "RETURNING id, bank_holder, bank_name, bank_account",
-            *(merchant_id, actor.name, reason),
-        )
+        async with acting(connection, actor, "application.approve", reason):
+            bank = await connection.fetchrow(
+                "UPDATE applications SET status = 'approved', decided_at = now(), "
+                "decided_by = $2, reason = $3 WHERE merchant_id = $1 AND status = 'submitted' "
+                "RETURNING id, bank_holder, bank_name, bank_account",
+                merchant_id,
+                actor.name,
+                reason,
+            )
         if application_id is not None and (bank is None or bank["id"] != application_id):
             raise ApplicationError("the merchant has changed its application: read it again")
         if bank is not None:
-            ended, holder, name, number = bank
-            await _note(connection, actor, "approve", ended, merchant_id, "approved", reason)
-            added = await bank_accounts.add(
-                connection, tenant_id, holder, name, number, actor, channels
+            _, holder, name, number = bank
+            added = await decide_inside(
+                connection,
+                AddBankAccount(actor, tenant_id, BankDetails(holder, name, number)),
+                channels=outbox.channels,
+                keys=keys_of(outbox.master),
             )
             if isinstance(added, Refusal):
                 raise ApplicationError(added.message)
@@ -210,10 +204,10 @@ async def refuse(
         refused = await connection.fetchval(
             "UPDATE applications SET status = 'refused', decided_at = now(), decided_by = $2, "
             "reason = $3 WHERE id = $1 AND status = 'submitted' RETURNING merchant_id",
-            *(application_id, actor.name, reason),
+            application_id,
+            actor.name,
+            reason,
         )
-        if refused is not None:
-            await _note(connection, actor, "refuse", application_id, refused, "refused", reason)
     found = await find(connection, application_id)
     if refused is None:
         raise ApplicationError(f"the application is {found.status} already")

@@ -1,6 +1,5 @@
 """Fee terms of merchants: in force at once or from a later moment, with their history."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from asyncpg import Connection
@@ -9,7 +8,7 @@ from msgspec import Struct
 from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.day_ranges import Days
-from laari.store.people.acting import acting, note
+from laari.store.people.acting import acting
 
 
 class FeeTerms(Struct, frozen=True):
@@ -32,29 +31,30 @@ async def set_fees(
     async with acting(connection, actor, "merchant.set_fees", reason):
         found = await connection.fetchval(
             "SELECT $2::timestamptz > now() FROM merchants WHERE id = $1 FOR NO KEY UPDATE",
-            *(merchant_id, starts_at),
+            merchant_id,
+            starts_at,
         )
         if found is None and starts_at is not None:
             raise LaariError(f"no merchant has the id {merchant_id}")
         if found and starts_at is not None:
-            old = await connection.fetchrow(
-                "SELECT fee_bps, fee_fixed FROM scheduled_fees "
-                "WHERE merchant_id = $1 AND starts_at = $2",
-                *(merchant_id, starts_at),
-            )
-            await connection.execute(
-                "INSERT INTO scheduled_fees (merchant_id, starts_at, fee_bps, fee_fixed, "
-                "scheduled_by) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (merchant_id, starts_at) "
-                "DO UPDATE SET fee_bps = $3, fee_fixed = $4, scheduled_by = $5, "
-                "scheduled_at = now()",
-                *(merchant_id, starts_at, fee_bps, fee_fixed, actor.name),
-            )
-            new = {"fee_bps": fee_bps, "fee_fixed": fee_fixed}
-            await _note(connection, actor, "schedule", merchant_id, starts_at, old, new, reason)
+            async with acting(connection, actor, "fees.schedule", reason):
+                await connection.execute(
+                    "INSERT INTO scheduled_fees (merchant_id, starts_at, fee_bps, fee_fixed, "
+                    "scheduled_by) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (merchant_id, "
+                    "starts_at) DO UPDATE SET fee_bps = $3, fee_fixed = $4, scheduled_by = $5, "
+                    "scheduled_at = now()",
+                    merchant_id,
+                    starts_at,
+                    fee_bps,
+                    fee_fixed,
+                    actor.name,
+                )
             return
         changed = await connection.fetchval(
             "UPDATE merchants SET fee_bps = $2, fee_fixed = $3 WHERE id = $1 RETURNING true",
-            *(merchant_id, fee_bps, fee_fixed),
+            merchant_id,
+            fee_bps,
+            fee_fixed,
         )
         if changed is None:
             raise LaariError(f"no merchant has the id {merchant_id}")
@@ -64,36 +64,13 @@ async def cancel_scheduled(
     connection: Connection, actor: Actor, merchant_id: str, starts_at: datetime
 ) -> bool:
     """Removes fees that have not begun; False if there are none for this moment."""
-    async with connection.transaction():
-        gone = await connection.fetchrow(
-            "DELETE FROM scheduled_fees WHERE merchant_id = $1 AND starts_at = $2 "
-            "RETURNING fee_bps, fee_fixed",
-            *(merchant_id, starts_at),
+    async with acting(connection, actor, "fees.cancel"):
+        gone = await connection.fetchval(
+            "DELETE FROM scheduled_fees WHERE merchant_id = $1 AND starts_at = $2 RETURNING true",
+            merchant_id,
+            starts_at,
         )
-        if gone is not None:
-            await _note(connection, actor, "cancel", merchant_id, starts_at, gone, None)
     return gone is not None
-
-
-async def _note(
-    connection: Connection,
-    actor: Actor,
-    verb: str,
-    merchant_id: str,
-    starts_at: datetime,
-    before: Mapping[str, int] | None,
-    after: Mapping[str, int] | None,
-    reason: str | None = None,
-) -> None:
-    """The audit compares the scheduled fees with these entries."""
-    await note(
-        *(connection, actor, f"fees.{verb}", "scheduled_fees"),
-        f"{merchant_id} {int(starts_at.timestamp())}",
-        merchant_id=merchant_id,
-        before=None if before is None else dict(before),
-        after=after,
-        reason=reason,
-    )
 
 
 async def terms_of(connection: Connection, merchant_id: str) -> list[FeeTerms]:
@@ -113,7 +90,9 @@ async def in_force(connection: Connection, merchant_id: str, days: Days) -> list
         "SELECT fee_bps, fee_fixed, since, false FROM fee_history WHERE merchant_id = $1 "
         "AND since < $3 AND recorded >= coalesce((SELECT max(recorded) FROM fee_history "
         "WHERE merchant_id = $1 AND since <= $2), 0) ORDER BY recorded",
-        *(merchant_id, days.begin, days.end),
+        merchant_id,
+        days.begin,
+        days.end,
     )
     return [FeeTerms(*row) for row in rows]
 
@@ -122,17 +101,15 @@ async def start_due(connection: Connection) -> bool:
     """Sets the earliest fees whose moment has come; whether there were any."""
     actor = Actor("service", "scheduled fees")
     async with acting(connection, actor, "merchant.set_fees"):
-        row = await connection.fetchrow(
-            "DELETE FROM scheduled_fees WHERE (merchant_id, starts_at) = (SELECT merchant_id, "
-            "starts_at FROM scheduled_fees WHERE starts_at <= now() ORDER BY starts_at LIMIT 1 "
-            "FOR UPDATE SKIP LOCKED) RETURNING merchant_id, starts_at, fee_bps, fee_fixed"
-        )
+        async with acting(connection, actor, "fees.start"):
+            row = await connection.fetchrow(
+                "DELETE FROM scheduled_fees WHERE (merchant_id, starts_at) = (SELECT merchant_id, "
+                "starts_at FROM scheduled_fees WHERE starts_at <= now() ORDER BY starts_at LIMIT 1 "
+                "FOR UPDATE SKIP LOCKED) RETURNING merchant_id, fee_bps, fee_fixed"
+            )
         if row is None:
             return False
-        merchant_id, starts_at, *fees = row
-        started = dict(zip(("fee_bps", "fee_fixed"), fees, strict=True))
-        await _note(connection, actor, "start", merchant_id, starts_at, started, None)
         await connection.execute(
-            "UPDATE merchants SET fee_bps = $2, fee_fixed = $3 WHERE id = $1", merchant_id, *fees
+            "UPDATE merchants SET fee_bps = $2, fee_fixed = $3 WHERE id = $1", *row
         )
         return True

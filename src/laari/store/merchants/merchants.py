@@ -22,8 +22,8 @@ from laari.store.people.passwords import hash_password, new_password
 from laari.store.people.persons import NewLogin, enrol
 from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
 from laari.store.reads import tenants
-from laari.store.reads.tenants import SIGNED_WITH
-from laari.store.secrets import decrypt, digest, encrypt, new_secret
+from laari.store.reads.tenants import SIGNED_WITH, has_live_side
+from laari.store.secrets import decrypt, derive, encrypt, new_secret
 
 KEY_PREFIX = "sk_"
 SANDBOX_TIER = "verified"
@@ -32,12 +32,10 @@ SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 _COLUMNS = (
     "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at, "
     "CASE WHEN old_secret_until > now() THEN old_secret_until END, "
-    "EXISTS (SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = 'live'), "
-    "requires_factor, inactive_reason"
+    f"{has_live_side('merchants.id')}, requires_factor, inactive_reason"
 )
 
 NO_OVERLAP = timedelta()
-MAX_OVERLAP_HOURS = 168
 # One statement decides: of two rotations with an overlap at once, the second finds the first.
 _ROTATE = f"""
 UPDATE merchants SET secret_digest = $2, secret_encrypted = $3,
@@ -126,7 +124,7 @@ async def create(
             merchant_id,
             name,
             mode,
-            digest(secret_key),
+            key_digest(master_key, secret_key),
             encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
             fee_bps,
             fee_fixed,
@@ -143,16 +141,16 @@ async def create(
         await create_sandbox_customer(
             connection, actor, sandbox, merchant_id, account, SANDBOX_TIER, SANDBOX_BALANCE
         )
-        await add_key(connection, actor, account, sandbox_wallet_key(master_key, account))
+        sandbox_key = sandbox_wallet_key(master_key, account)
+        await add_key(connection, actor, master_key, account, sandbox_key)
         if owner is not None:
             await join(connection, merchant_id, owner, "owner")
         elif email is not None:
             password = password or new_password()
-            is_live = mode == "live"  # a sandbox has no real people
             login = NewLogin(
                 password_hash or hash_password(password),
-                must_change and is_live,
-                first_password and is_live,
+                must_change,
+                first_password,
                 proven=not sandbox_only,
             )
             enrolled = await enrol(connection, email, login)
@@ -194,7 +192,13 @@ async def update(
             "WHERE id = $1 AND ($2::text IS NULL OR EXISTS "
             "(SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = $2)) "
             f"RETURNING {_COLUMNS}",
-            *(merchant_id, mode, active, webhook_url, webhooks, fee_bps, fee_fixed),
+            merchant_id,
+            mode,
+            active,
+            webhook_url,
+            webhooks,
+            fee_bps,
+            fee_fixed,
             inactive_reason,
         )
     if row is None and not (await show(connection, merchant_id)).has_live:
@@ -232,6 +236,10 @@ async def every(connection: Connection) -> list[Merchant]:
     return [Merchant(*row) for row in rows]
 
 
+def key_digest(master_key: bytes, secret_key: str) -> bytes:
+    return derive(master_key, "secret-key", secret_key)
+
+
 async def rotate_key(
     connection: Connection,
     actor: Actor,
@@ -247,7 +255,7 @@ async def rotate_key(
     encrypted = encrypt(master_key, secret_key.encode(), _secret_context(merchant_id))
     async with acting(connection, actor, "merchant.rotate_key"):
         row = await connection.fetchrow(
-            _ROTATE, merchant_id, digest(secret_key), encrypted, overlap
+            _ROTATE, merchant_id, key_digest(master_key, secret_key), encrypted, overlap
         )
     if row is None:
         await show(connection, merchant_id)  # raises an error if there is none
@@ -310,7 +318,7 @@ async def key_mark(connection: Connection, merchant_id: str) -> str:
     held: bytes = await connection.fetchval(
         "SELECT secret_digest FROM merchants WHERE id = $1", merchant_id
     )
-    return digest(f"mark {held.hex()}").hex()[:16]
+    return held.hex()[:16]
 
 
 async def secret_key_of(connection: Connection, master_key: bytes, merchant_id: str) -> str:

@@ -11,12 +11,12 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.errors import LaariError
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.records import Tenant
 from laari.store.people.acting import acting
 from laari.store.reads import tenants
-from laari.store.reads.wallets import USE_KNOWN_TO_SECONDS
-from laari.store.secrets import digest, new_secret
+from laari.store.secrets import bind, derive, is_bound, new_secret
 
 SECRET_PREFIX = "cs_"  # noqa: S105  # what comes after it is the secret
 TOKEN_PREFIX = "at_"  # noqa: S105
@@ -56,6 +56,18 @@ class TokenCredential(NamedTuple):
     sandbox_offset_seconds: int
 
 
+def client_digest(master: bytes, secret: str) -> bytes:
+    return derive(master, "client-secret", secret)
+
+
+def token_digest(master: bytes, token: str) -> bytes:
+    return derive(master, "access-token", token)
+
+
+def bind_token(master: bytes, held: bytes, client_id: str, scope: str) -> bytes:
+    return bind(master, held, client_id, scope)
+
+
 def is_client_id(text: str) -> bool:
     return _CLIENT_ID.fullmatch(text) is not None
 
@@ -63,6 +75,7 @@ def is_client_id(text: str) -> bool:
 async def create_client(
     connection: Connection,
     actor: Actor,
+    master: bytes,
     merchant_id: str,
     scope: str,
     secret: str | None = None,
@@ -79,7 +92,12 @@ async def create_client(
                 "INSERT INTO oauth_clients "
                 "(id, merchant_id, secret_digest, scope, name, expires_at) "
                 f"VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}",
-                *(client_id, merchant_id, digest(secret), scope, name, expires_at),
+                client_id,
+                merchant_id,
+                client_digest(master, secret),
+                scope,
+                name,
+                expires_at,
             )
     except asyncpg.ForeignKeyViolationError:
         raise LaariError(f"No merchant has the id {merchant_id}.") from None
@@ -89,6 +107,7 @@ async def create_client(
 async def create_next_client(
     connection: Connection,
     actor: Actor,
+    master: bytes,
     merchant_id: str,
     scope: str,
     made_before: int,
@@ -103,7 +122,7 @@ async def create_next_client(
         if len(await list_clients(connection, merchant_id)) != made_before:
             return None
         return await create_client(
-            connection, actor, merchant_id, scope, name=name, expires_at=expires_at
+            connection, actor, master, merchant_id, scope, name=name, expires_at=expires_at
         )
 
 
@@ -144,11 +163,11 @@ async def usable_clients(
 
 
 async def by_token_digest(
-    connection: Connection, digests: list[bytes]
+    master: bytes, connection: Connection, digests: list[bytes]
 ) -> dict[bytes, TokenCredential]:
     """Tokens of usable clients, in the present mode of their merchants."""
     rows = await connection.fetch(
-        "SELECT a.digest, c.id, a.scope, a.expires_at, a.sandbox_offset_seconds, "
+        "SELECT a.digest, a.binding, c.id, a.scope, a.expires_at, a.sandbox_offset_seconds, "
         f"{tenants.COLUMNS} FROM access_tokens a JOIN oauth_clients c ON c.id = a.client_id "
         "JOIN merchants m ON m.id = c.merchant_id "
         "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
@@ -157,7 +176,8 @@ async def by_token_digest(
     )
     return {
         digest: TokenCredential(Tenant(*tenant), client_id, scope, expires_at, offset)
-        for digest, client_id, scope, expires_at, offset, *tenant in rows
+        for digest, binding, client_id, scope, expires_at, offset, *tenant in rows
+        if is_bound(master, binding, digest, client_id, scope)
     }
 
 
@@ -166,7 +186,7 @@ async def note_uses(connection: Connection, client_ids: list[str]) -> None:
     await connection.execute(
         "UPDATE oauth_clients SET last_used_at = now() WHERE id IN ("
         "SELECT id FROM oauth_clients WHERE id = ANY($1) AND (last_used_at < now() - "
-        f"interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE "
+        f"interval '{terms.USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE "
         "FOR NO KEY UPDATE SKIP LOCKED)",
         client_ids,
     )

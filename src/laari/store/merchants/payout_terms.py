@@ -38,7 +38,8 @@ async def set_holiday(connection: Connection, day: date, name: str, actor: Actor
         await connection.execute(
             "INSERT INTO bank_holidays (day, name) VALUES ($1, $2) "
             "ON CONFLICT (day) DO UPDATE SET name = excluded.name",
-            *(day, name),
+            day,
+            name,
         )
 
 

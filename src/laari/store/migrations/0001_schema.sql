@@ -7,12 +7,32 @@
 -- breaks them. Only small tables that rarely change have foreign keys. The tables that every
 -- payment writes have none: a check would lock the busy merchant's row once per payment.
 -- `laari audit` proves those links instead.
+--
+-- PostgreSQL reads all checks of a table again for every statement that writes it. In the tables
+-- that payments write they are short for this reason: `= ANY ('{a,b}')` takes half as long as
+-- `IN ('a', 'b')`, and one check less than two.
+--
+-- A `digest` of a key, token, link or code is made with the master key, which is not in the database
+-- (laari/store/secrets.py). So nobody can write a row for a secret of their own. A `binding`, made in
+-- the same way, ties such a digest to its owner: given to another owner, the row opens nothing.
+-- laari/store/audit/coverage.py says of each column how a change made in the database is found.
+--
+-- The order: installation; merchants and their people; customers and wallets; log-ins; payments; the
+-- ledger; payouts and the bank; figures; webhooks; messages; the journal; first rows; statistics.
 
 -- For tables whose rows are never changed or deleted.
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '% is insert-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
 END $$;
+
+-- The words of a name in small letters, for a search by the beginning of any word. A configuration
+-- of text search would split and drop words by rules of a language.
+CREATE FUNCTION name_words(name text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT array_to_tsvector(
+        array_remove(regexp_split_to_array(lower(name), '[[:space:][:punct:]]+'), '')
+    )
+$$;
 
 -- == The installation =============================================================================
 
@@ -24,34 +44,60 @@ CREATE TABLE installation (
     created_at timestamptz NOT NULL DEFAULT now(),
     public_url text,  -- the last address of the service, for commands that print links
     -- The deliveries of events with lower ids may have been purged.
-    deliveries_purged_before uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
+    deliveries_purged_before uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    -- The last backup and audit by the commands; null if there was none. Other tools are not known
+    -- here.
+    last_backup_at timestamptz,
+    last_audit_at timestamptz,
+    last_audit_ok boolean,
+    CONSTRAINT audit_has_a_result CHECK ((last_audit_at IS NULL) = (last_audit_ok IS NULL))
 );
 
--- == Merchants and their people ===================================================================
+-- == Merchants: terms, keys and the way from sandbox to live ======================================
 
+-- Times of keys are real time by the database's clock, also in the sandbox.
 CREATE TABLE merchants (
     id text COLLATE "C" PRIMARY KEY,
     name text NOT NULL CHECK (name <> ''),
     mode text NOT NULL CHECK (mode IN ('live', 'sandbox')),  -- which of its tenants the key opens
     active boolean NOT NULL DEFAULT true,  -- an inactive merchant takes no money
+    inactive_reason text CHECK (char_length(inactive_reason) BETWEEN 1 AND 255),  -- for its people
     -- The secret key is looked up by its digest. It also signs webhooks, so it is kept encrypted too.
     secret_digest bytea NOT NULL UNIQUE CHECK (length(secret_digest) = 32),
     secret_encrypted bytea NOT NULL,
+    -- The key before the last rotation. It authenticates and signs webhooks until `old_secret_until`;
+    -- from then on `secret_encrypted` signs. All three are null if the rotation had no overlap.
+    -- A key that is not a merchant's `secret_digest` is looked up here.
+    old_secret_digest bytea UNIQUE CHECK (length(old_secret_digest) = 32),
+    old_secret_encrypted bytea,  -- because it signs
+    old_secret_until timestamptz,  -- no longer valid at this moment
     fee_bps bigint NOT NULL CHECK (fee_bps BETWEEN 0 AND 10000),  -- at most the whole amount
     fee_fixed bigint NOT NULL CHECK (fee_fixed BETWEEN 0 AND 9999999999),
     webhook_url text,
     webhooks_enabled boolean NOT NULL DEFAULT true,
     sandbox_account bigint NOT NULL UNIQUE,  -- the wallet of the merchant's own sandbox customer
-    created_at timestamptz NOT NULL DEFAULT now()
+    requires_factor boolean NOT NULL DEFAULT false,  -- all its people need a second factor
+    created_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT only_inactive_has_a_reason CHECK (inactive_reason IS NULL OR NOT active),
+    -- An old key without an end would work for ever.
+    CONSTRAINT old_secret_is_complete
+        CHECK (num_nonnulls(old_secret_digest, old_secret_encrypted, old_secret_until) IN (0, 3)),
+    -- A rotation makes a new key.
+    CONSTRAINT old_secret_is_another CHECK (old_secret_digest <> secret_digest)
 );
+-- For the operator's search. Names are written rarely, so an index entry is added at once and a
+-- search never reads a list of waiting entries.
+CREATE INDEX merchants_by_name ON merchants USING gin (name_words(name)) WITH (fastupdate = off);
 
 -- A merchant in one mode. Everything a merchant owns belongs to one of its two tenants, so nothing
--- of one mode can show in the other.
+-- of one mode can show in the other. A merchant with a live tenant is approved for live.
 CREATE TABLE tenants (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     merchant_id text COLLATE "C" NOT NULL REFERENCES merchants,
     mode text NOT NULL CHECK (mode IN ('live', 'sandbox')),
     clock_offset_seconds bigint NOT NULL DEFAULT 0,
+    -- The largest payment of the merchant in this mode, beside the general one; null for no limit.
+    max_payment bigint CHECK (max_payment BETWEEN 1 AND 9999999999),
     UNIQUE (merchant_id, mode),  -- one tenant for each mode
     CHECK (mode = 'sandbox' OR clock_offset_seconds = 0)  -- real money has real time
 );
@@ -59,21 +105,80 @@ CREATE TABLE tenants (
 -- A tenant with the facts that every command needs; every request reads it.
 CREATE VIEW tenant_details AS
 SELECT t.id, t.merchant_id, m.name AS merchant_name, t.mode, m.fee_bps, m.fee_fixed,
-       t.clock_offset_seconds, m.sandbox_account, m.active
+       t.clock_offset_seconds, m.sandbox_account, m.active, t.max_payment
 FROM tenants t
 JOIN merchants m ON m.id = t.merchant_id;
 
--- People of a merchant who log in to the dashboard.
-CREATE TABLE merchant_users (
-    email text COLLATE "C" PRIMARY KEY CHECK (email = lower(email)),  -- in one spelling only
+-- The fees of a merchant since a moment, written by a trigger, so that no change is without history.
+-- Insert-only and sealed, as the ledger.
+CREATE TABLE fee_history (
+    recorded bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     merchant_id text COLLATE "C" NOT NULL REFERENCES merchants,
-    password_hash text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    -- An operator set the password, and its owner has to change it. One that came with a new account
-    -- (`first`) leads to the change; one that was set later (`must_change`) stops everything else.
-    password_must_change boolean NOT NULL DEFAULT false,
-    password_first boolean NOT NULL DEFAULT false
+    since timestamptz NOT NULL,
+    fee_bps bigint NOT NULL,
+    fee_fixed bigint NOT NULL,
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 );
+CREATE INDEX fee_history_by_merchant ON fee_history (merchant_id, recorded);
+CREATE INDEX fee_history_by_xid ON fee_history USING brin (xid) WITH (pages_per_range = 64);
+CREATE TRIGGER fee_history_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON fee_history
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE FUNCTION keep_fees() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' OR (OLD.fee_bps, OLD.fee_fixed) <> (NEW.fee_bps, NEW.fee_fixed) THEN
+        INSERT INTO fee_history (merchant_id, since, fee_bps, fee_fixed)
+        VALUES (NEW.id, now(), NEW.fee_bps, NEW.fee_fixed);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER merchants_fees AFTER INSERT OR UPDATE OF fee_bps, fee_fixed ON merchants
+    FOR EACH ROW EXECUTE FUNCTION keep_fees();
+
+-- Fees that begin later. The background process sets them at their moment, so a payment reads
+-- the fees of `merchants` only.
+CREATE TABLE scheduled_fees (
+    merchant_id text COLLATE "C" NOT NULL REFERENCES merchants,
+    starts_at timestamptz NOT NULL,
+    fee_bps bigint NOT NULL CHECK (fee_bps BETWEEN 0 AND 10000),
+    fee_fixed bigint NOT NULL CHECK (fee_fixed BETWEEN 0 AND 9999999999),
+    scheduled_by text NOT NULL CHECK (scheduled_by <> ''),
+    scheduled_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (merchant_id, starts_at)
+);
+CREATE INDEX scheduled_fees_due ON scheduled_fees (starts_at);
+
+-- What a shop says about itself to go live. One application of a merchant is open at a time; those
+-- that were decided stay.
+CREATE TABLE applications (
+    id uuid PRIMARY KEY,
+    merchant_id text COLLATE "C" NOT NULL REFERENCES merchants,
+    submitted_at timestamptz NOT NULL,
+    submitted_by text NOT NULL CHECK (submitted_by <> ''),
+    legal_name text NOT NULL CHECK (char_length(legal_name) BETWEEN 1 AND 255),
+    registration_number text NOT NULL CHECK (char_length(registration_number) BETWEEN 1 AND 100),
+    tax_number text CHECK (char_length(tax_number) BETWEEN 1 AND 100),  -- null: not registered
+    address text NOT NULL CHECK (char_length(address) BETWEEN 1 AND 500),
+    bank_name text NOT NULL CHECK (char_length(bank_name) BETWEEN 1 AND 100),
+    bank_holder text NOT NULL CHECK (char_length(bank_holder) BETWEEN 1 AND 255),
+    bank_account text COLLATE "C" NOT NULL CHECK (char_length(bank_account) BETWEEN 1 AND 40),
+    monthly_volume bigint NOT NULL CHECK (monthly_volume >= 0),  -- expected, in laari
+    contact text NOT NULL CHECK (char_length(contact) BETWEEN 1 AND 255),
+    status text NOT NULL DEFAULT 'submitted'
+        CHECK (status IN ('submitted', 'approved', 'refused', 'withdrawn')),
+    decided_at timestamptz,
+    decided_by text,
+    reason text CHECK (char_length(reason) BETWEEN 1 AND 500),  -- shown to the merchant
+    CONSTRAINT decided_has_a_person CHECK (
+        (status = 'submitted') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)
+    ),
+    CONSTRAINT refused_for_a_reason CHECK (status <> 'refused' OR reason IS NOT NULL)
+);
+CREATE UNIQUE INDEX applications_open ON applications (merchant_id) WHERE status = 'submitted';
+CREATE INDEX applications_by_merchant ON applications (merchant_id, submitted_at);
+CREATE TRIGGER applications_keep BEFORE DELETE OR TRUNCATE ON applications
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER applications_end_once BEFORE UPDATE ON applications
+    FOR EACH ROW WHEN (OLD.status <> 'submitted') EXECUTE FUNCTION refuse_change();
 
 -- OAuth clients of a merchant. A scope is written as OAuth does: names with a space between them,
 -- '' for none. The secret has 256 random bits, and only its digest is kept.
@@ -81,9 +186,15 @@ CREATE TABLE oauth_clients (
     id text COLLATE "C" PRIMARY KEY CHECK (id ~ '^cl_[a-z0-9]{20}$'),
     merchant_id text COLLATE "C" NOT NULL REFERENCES merchants,
     secret_digest bytea NOT NULL CHECK (length(secret_digest) = 32),
+    name text CHECK (char_length(name) BETWEEN 1 AND 80),  -- for people; null for none
     scope text COLLATE "C" NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    revoked_at timestamptz
+    -- From this moment the client gets no token and its tokens do not work; null for never.
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    -- The last time it got a token or used one, exact to about a minute.
+    last_used_at timestamptz,
+    CONSTRAINT oauth_clients_expire_later CHECK (expires_at > created_at)
 );
 CREATE INDEX oauth_clients_by_merchant ON oauth_clients (merchant_id, created_at);
 
@@ -95,10 +206,108 @@ CREATE TABLE access_tokens (
     scope text COLLATE "C" NOT NULL,
     issued_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL CHECK (expires_at > issued_at),
-    sandbox_offset_seconds bigint NOT NULL  -- of the sandbox's clock when the token was issued
+    sandbox_offset_seconds bigint NOT NULL,  -- of the sandbox's clock when the token was issued
+    binding bytea NOT NULL CHECK (length(binding) = 32)  -- to the client and the scope
 );
 -- For purging.
 CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
+
+-- == People: roles, invitations and second factors ================================================
+--
+-- A person has an email, a password and sessions. A membership gives a person a role at one merchant,
+-- or at the operator. One person can work for several merchants with one password. Customers are
+-- separate, even with the same email.
+
+CREATE TABLE persons (
+    id uuid PRIMARY KEY,
+    email text COLLATE "C" NOT NULL UNIQUE CHECK (email = lower(email)),  -- in one spelling only
+    password_hash text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- An operator set the password, and its owner has to change it. One that came with a new account
+    -- (`first`) leads to the change; one that was set later (`must_change`) stops everything else.
+    password_must_change boolean NOT NULL DEFAULT false,
+    password_first boolean NOT NULL DEFAULT false,
+    -- False after a sign-up: anybody could have entered the address. Such a person gets no power
+    -- at another merchant before an operator or an invitation sets a new password.
+    proven boolean NOT NULL
+);
+
+CREATE TABLE memberships (
+    person_id uuid NOT NULL REFERENCES persons,
+    merchant_id text COLLATE "C" REFERENCES merchants,  -- null: the operator of the service
+    role text NOT NULL,
+    -- The label of the payments that a cashier sees and makes.
+    till text COLLATE "C" CHECK (char_length(till) BETWEEN 1 AND 10),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    last_seen_at timestamptz,  -- on this merchant's pages, exact to about a minute
+    CONSTRAINT one_role_at_each_place UNIQUE NULLS NOT DISTINCT (person_id, merchant_id),
+    CONSTRAINT role_fits_the_place CHECK (
+        CASE WHEN merchant_id IS NULL THEN role IN ('admin', 'finance', 'support')
+             ELSE role IN ('owner', 'manager', 'accountant', 'cashier') END),
+    CONSTRAINT only_cashiers_have_a_till CHECK ((role = 'cashier') = (till IS NOT NULL))
+);
+CREATE INDEX memberships_by_merchant ON memberships (merchant_id);
+
+-- A merchant with people has an owner. The code decides this under the same lock; the trigger also
+-- guards changes that somebody makes by hand. It runs at commit, so that ownership can change hands.
+CREATE FUNCTION keep_an_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    place text;
+BEGIN
+    FOREACH place IN ARRAY ARRAY[OLD.merchant_id, NEW.merchant_id] LOOP
+        PERFORM FROM merchants WHERE id = place FOR NO KEY UPDATE;
+        IF (SELECT every(role <> 'owner') FROM memberships WHERE merchant_id = place) THEN
+            RAISE EXCEPTION 'merchant % has people but no owner', place
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'keep_an_owner';
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER keep_an_owner AFTER INSERT OR UPDATE OF merchant_id, role OR DELETE
+    ON memberships DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION keep_an_owner();
+
+-- Invitations: an owner offers a role to an email address. The link works once, for 24 hours. An
+-- accepted or withdrawn invitation is deleted.
+CREATE TABLE invitations (
+    digest bytea PRIMARY KEY CHECK (length(digest) = 32),  -- of the token in the link
+    merchant_id text COLLATE "C" NOT NULL REFERENCES merchants,
+    email text COLLATE "C" NOT NULL CHECK (email = lower(email)),
+    role text NOT NULL CHECK (role IN ('owner', 'manager', 'accountant', 'cashier')),
+    till text COLLATE "C" CHECK (char_length(till) BETWEEN 1 AND 10),
+    -- Invitations of a person who leaves end with the person; null for the command line.
+    invited_by uuid REFERENCES persons ON DELETE CASCADE,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL CHECK (expires_at > created_at),
+    -- A link that the inviter saw says nothing about the owner of the address: the inviter can open
+    -- it. Only a link that went to the address by email, or that an operator forwards, proves the
+    -- address and may replace the password of a person who has not proved it.
+    proves boolean NOT NULL,
+    CONSTRAINT invitations_once UNIQUE (merchant_id, email),  -- a new one replaces the old one
+    CONSTRAINT only_cashiers_are_invited_to_a_till CHECK ((role = 'cashier') = (till IS NOT NULL))
+);
+CREATE INDEX invitations_by_inviter ON invitations (invited_by) WHERE invited_by IS NOT NULL;
+
+-- The second factor of a person (TOTP).
+CREATE TABLE second_factors (
+    person_id uuid PRIMARY KEY REFERENCES persons ON DELETE CASCADE,
+    seed_encrypted bytea NOT NULL,  -- with the master key, bound to the person
+    created_at timestamptz NOT NULL,
+    -- Null while the person sets it up: it counts from the first code on.
+    confirmed_at timestamptz,
+    -- The 30-second step of the last accepted code. A code of this step or before is refused.
+    last_step bigint NOT NULL DEFAULT 0,
+    -- Wrong codes since the last right one. From the fifth on, each makes the person wait longer.
+    failures integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
+    blocked_until timestamptz,
+    codes_made_at timestamptz  -- the present recovery codes
+);
+
+-- Digests of codes for a lost phone, made with the master key. A used code is deleted.
+CREATE TABLE recovery_codes (
+    person_id uuid NOT NULL REFERENCES second_factors ON DELETE CASCADE,
+    digest bytea NOT NULL CHECK (length(digest) = 32),
+    PRIMARY KEY (person_id, digest)
+);
 
 -- == Customers and their wallets ==================================================================
 
@@ -110,10 +319,6 @@ CREATE TABLE tiers (
     weekly bigint CHECK (weekly >= 0),
     monthly bigint CHECK (monthly >= 0)
 );
-INSERT INTO tiers (name, per_transaction, daily, weekly, monthly) VALUES
-    ('basic', 500000, 1000000, 3000000, 5000000),
-    ('verified', 5000000, 10000000, 30000000, 50000000),
-    ('business', NULL, NULL, NULL, NULL);
 
 -- `sandbox_of` is the tenant whose own sandbox customer this is. Every sandbox has one, so the tests
 -- of two merchants never touch.
@@ -125,9 +330,10 @@ CREATE TABLE customers (
     mobile text COLLATE "C",
     email text COLLATE "C" CHECK (email = lower(email)),
     vpa text COLLATE "C" CHECK (vpa = lower(vpa)),
+    language text NOT NULL DEFAULT 'en' CHECK (language IN ('en', 'dv')),  -- of messages
     password_hash text,
     created_at timestamptz NOT NULL DEFAULT now(),
-    password_must_change boolean NOT NULL DEFAULT false,  -- as for merchant_users
+    password_must_change boolean NOT NULL DEFAULT false,  -- as for persons
     password_first boolean NOT NULL DEFAULT false,
     CHECK (sandbox_of IS NULL OR mode = 'sandbox')
 );
@@ -136,9 +342,100 @@ CREATE TABLE customers (
 CREATE UNIQUE INDEX customers_mobile ON customers (mode, mobile) WHERE sandbox_of IS NULL;
 CREATE UNIQUE INDEX customers_email ON customers (mode, email) WHERE sandbox_of IS NULL;
 CREATE UNIQUE INDEX customers_vpa ON customers (mode, vpa) WHERE sandbox_of IS NULL;
+-- For the operator's search, as for merchants.
+CREATE INDEX customers_by_start ON customers (lower(name) text_pattern_ops);
+CREATE INDEX customers_by_name ON customers USING gin (name_words(name)) WITH (fastupdate = off);
 
--- Accounts of wallets begin here. The accounts below are those of the service itself (1 to 4: fees
--- and the outside, live and sandbox) and of merchants (1,000,000,000 and the tenant's number).
+-- Document, number, date of birth and address: one value, encrypted with the master key and bound to
+-- the customer (laari/store/people/identities.py). The journal has a digest of the encrypted bytes, so
+-- the audit finds a change made in the database.
+CREATE TABLE customer_identities (
+    customer_id uuid PRIMARY KEY REFERENCES customers,
+    encrypted bytea NOT NULL,
+    entered_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Sign-ups of customers that wait for the code which was sent to their mobile number. The digest is of
+-- the request's secret, which only the browser of the request knows.
+CREATE TABLE customer_signups (
+    digest bytea PRIMARY KEY CHECK (length(digest) = 32),
+    mobile text COLLATE "C" NOT NULL CHECK (mobile <> ''),
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
+    password_hash text NOT NULL,
+    language text COLLATE "C" NOT NULL,
+    code_digest bytea NOT NULL CHECK (length(code_digest) = 32),
+    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX customer_signups_by_expiry ON customer_signups (expires_at);
+
+-- Changes of customers' mobile numbers and email addresses, which take effect after a delay.
+--
+-- A change waits for the code that was sent to the new contact, then for its moment. The old contact
+-- gets a link that stops it. Ended changes stay. A stolen call to the operator is thus not enough to
+-- take over a wallet.
+CREATE TABLE contact_changes (
+    id uuid PRIMARY KEY,
+    customer_id uuid NOT NULL REFERENCES customers,
+    contact text COLLATE "C" NOT NULL CHECK (contact IN ('mobile', 'email')),
+    old_value text COLLATE "C",  -- at the time of the request; null if the customer had none
+    new_value text COLLATE "C" NOT NULL CHECK (new_value <> ''),
+    reason text NOT NULL CHECK (char_length(reason) BETWEEN 1 AND 255),
+    requested_at timestamptz NOT NULL,
+    requested_by text NOT NULL CHECK (requested_by <> ''),
+    -- Of the six digits, made with the master key; null if the service cannot reach the new contact.
+    code_digest bytea CHECK (length(code_digest) = 32),
+    code_expires_at timestamptz,
+    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
+    status text COLLATE "C" NOT NULL DEFAULT 'waiting'
+        CHECK (status IN ('waiting', 'confirmed', 'done', 'cancelled', 'stopped', 'failed')),
+    confirmed_at timestamptz,
+    confirmed_by text,
+    effective_at timestamptz CHECK (effective_at >= confirmed_at),
+    stop_digest bytea UNIQUE CHECK (length(stop_digest) = 32),  -- of the link to the old contact
+    ended_at timestamptz,
+    ended_by text,
+    end_reason text CHECK (char_length(end_reason) BETWEEN 1 AND 255),
+    CONSTRAINT code_expires CHECK ((code_digest IS NULL) = (code_expires_at IS NULL)),
+    CONSTRAINT confirmed_has_a_moment
+        CHECK (num_nulls(confirmed_at, confirmed_by, effective_at, stop_digest) IN (0, 4)),
+    CONSTRAINT confirmed_before_effect CHECK (
+        (status = 'waiting' AND confirmed_at IS NULL)
+        OR (status IN ('confirmed', 'done', 'stopped', 'failed') AND confirmed_at IS NOT NULL)
+        OR status = 'cancelled'
+    ),
+    CONSTRAINT ended_has_an_actor CHECK (
+        (status IN ('waiting', 'confirmed')) = (ended_at IS NULL)
+        AND (ended_at IS NULL) = (ended_by IS NULL)
+    )
+);
+-- One at a time for each customer and contact.
+CREATE UNIQUE INDEX contact_changes_open ON contact_changes (customer_id, contact)
+    WHERE status IN ('waiting', 'confirmed');
+CREATE INDEX contact_changes_by_customer ON contact_changes (customer_id, id);
+CREATE INDEX contact_changes_due ON contact_changes (effective_at) WHERE status = 'confirmed';
+CREATE TRIGGER contact_changes_keep BEFORE DELETE OR TRUNCATE ON contact_changes
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER contact_changes_end_once BEFORE UPDATE ON contact_changes
+    FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_change();
+
+-- What operators write down about a customer, such as a verified call. Insert-only and sealed, as the
+-- ledger.
+CREATE TABLE customer_notes (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    customer_id uuid NOT NULL REFERENCES customers,
+    time timestamptz NOT NULL DEFAULT now(),
+    author text NOT NULL CHECK (author <> ''),
+    text text NOT NULL CHECK (char_length(text) BETWEEN 1 AND 2000),
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
+);
+CREATE INDEX customer_notes_by_xid ON customer_notes USING brin (xid) WITH (pages_per_range = 64);
+CREATE INDEX customer_notes_by_customer ON customer_notes (customer_id, id);
+CREATE TRIGGER customer_notes_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON customer_notes
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Accounts of wallets begin here. The accounts below are those of the service itself and of merchants
+-- (see the ledger).
 CREATE SEQUENCE wallet_accounts START 7700000000001;
 
 -- The only stored balance, because payments depend on it. The same row has the amounts spent in the
@@ -146,7 +443,7 @@ CREATE SEQUENCE wallet_accounts START 7700000000001;
 CREATE TABLE wallets (
     account bigint PRIMARY KEY DEFAULT nextval('wallet_accounts'),
     customer_id uuid NOT NULL UNIQUE REFERENCES customers,  -- one wallet for each customer
-    mode text NOT NULL CHECK (mode IN ('live', 'sandbox')),
+    mode text NOT NULL CHECK (mode = ANY ('{live,sandbox}')),
     tier text COLLATE "C" NOT NULL REFERENCES tiers,
     balance bigint NOT NULL DEFAULT 0,  -- an operator may correct it to below zero
     day_start date NOT NULL DEFAULT '1970-01-01',
@@ -155,25 +452,34 @@ CREATE TABLE wallets (
     week_spent numeric NOT NULL DEFAULT 0 CHECK (week_spent >= 0),
     month_start date NOT NULL DEFAULT '1970-01-01',
     month_spent numeric NOT NULL DEFAULT 0 CHECK (month_spent >= 0),
-    -- The offset of the sandbox's clock when something was last counted. Another offset now means
-    -- that the clock was moved, and not that two servers' clocks differ.
+    -- The offset of the sandbox's clock when something was last counted. Another offset means that
+    -- the clock was moved since, and not that two servers' clocks differ.
     counted_offset_seconds bigint NOT NULL DEFAULT 0,
     frozen_at timestamptz,
     frozen_reason text CHECK (char_length(frozen_reason) BETWEEN 1 AND 255),
-    -- Nothing leaves a frozen wallet, and there is always a reason.
-    CONSTRAINT frozen_for_a_reason CHECK (num_nonnulls(frozen_at, frozen_reason) IN (0, 2))
+    frozen_silently boolean NOT NULL DEFAULT false,  -- not named on the customer's pages
+    -- Nothing leaves a frozen wallet, and there is always a reason. Only a freeze can be silent.
+    CONSTRAINT frozen_for_a_reason CHECK (
+        (frozen_at IS NULL) = (frozen_reason IS NULL)
+        AND (frozen_at IS NOT NULL OR NOT frozen_silently)
+    )
 ) WITH (fillfactor = 80);
 
--- Every time a wallet was frozen and unfrozen; `wallets` has only the present state.
+-- Every time a wallet was frozen and unfrozen; `wallets` has only the present state. Insert-only and
+-- sealed, as the ledger.
 CREATE TABLE wallet_freezes (
     recorded bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account bigint NOT NULL REFERENCES wallets,
     time timestamptz NOT NULL,
     action text NOT NULL CHECK (action IN ('frozen', 'unfrozen')),
-    reason text CHECK (char_length(reason) BETWEEN 1 AND 255),
-    CONSTRAINT frozen_for_a_reason CHECK ((action = 'frozen') = (reason IS NOT NULL))
+    reason text CHECK (char_length(reason) BETWEEN 1 AND 255),  -- also of the end of a freeze
+    silent boolean NOT NULL DEFAULT false,
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
+    CONSTRAINT frozen_for_a_reason CHECK (action <> 'frozen' OR reason IS NOT NULL),
+    CONSTRAINT silent_is_frozen CHECK (NOT silent OR action = 'frozen')
 );
 CREATE INDEX wallet_freezes_by_account ON wallet_freezes (account, recorded);
+CREATE INDEX wallet_freezes_by_xid ON wallet_freezes USING brin (xid) WITH (pages_per_range = 64);
 CREATE TRIGGER wallet_freezes_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON wallet_freezes
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
@@ -209,34 +515,74 @@ CREATE UNLOGGED TABLE wallet_windows (
     used bigint NOT NULL CHECK (used > 0)
 ) WITH (fillfactor = 70);
 
--- Log-ins on the pages, of customers and of merchants' people. The browser's cookie has the token;
--- this table has only its digest.
+-- == Log-ins of customers and people ==============================================================
+
+-- Log-ins on the pages. The browser's cookie has the token; this table has only its digest.
 CREATE TABLE sessions (
-    digest bytea PRIMARY KEY CHECK (length(digest) = 32),
+    digest bytea PRIMARY KEY CHECK (length(digest) = 32),  -- another one while `factor_due`
+    binding bytea NOT NULL CHECK (length(binding) = 32),  -- to the customer or person, and the page
     customer_id uuid REFERENCES customers ON DELETE CASCADE,
-    email text COLLATE "C" REFERENCES merchant_users ON DELETE CASCADE,
+    person_id uuid REFERENCES persons ON DELETE CASCADE,
     created_at timestamptz NOT NULL,
     authenticated_at timestamptz NOT NULL,
     seen_at timestamptz NOT NULL,
     page text COLLATE "C",
-    CHECK (num_nonnulls(customer_id, email) = 1),  -- one person
+    -- The person still has to enter a code: it opens no page but the one for the code.
+    factor_due boolean NOT NULL DEFAULT false,
+    merchant_id text COLLATE "C",  -- the merchant whose pages it opened last
+    -- Merchants whose owner ended it: their pages need a new log-in, and other merchants' do not.
+    ended_for text[] COLLATE "C" NOT NULL DEFAULT '{}',
+    -- Of the log-in.
+    address text COLLATE "C" CHECK (char_length(address) BETWEEN 1 AND 64),
+    device text CHECK (char_length(device) BETWEEN 1 AND 80),  -- "Firefox on Android"
+    CONSTRAINT sessions_of_one CHECK (num_nonnulls(customer_id, person_id) = 1),
     -- A log-in made on a checkout or approval page is good for that page alone; null is everywhere.
     CONSTRAINT sessions_page_check
-        CHECK (page IS NULL OR (customer_id IS NOT NULL AND page ~ '^/(pay|approve)/[^/]+$'))
+        CHECK (page IS NULL OR (customer_id IS NOT NULL AND page ~ '^/(pay|approve)/[^/]+$')),
+    CONSTRAINT only_people_have_factors CHECK (NOT factor_due OR person_id IS NOT NULL)
 );
 CREATE INDEX sessions_by_customer ON sessions (customer_id) WHERE customer_id IS NOT NULL;
-CREATE INDEX sessions_by_email ON sessions (email) WHERE email IS NOT NULL;
+CREATE INDEX sessions_by_person ON sessions (person_id) WHERE person_id IS NOT NULL;
 -- For purging.
 CREATE INDEX sessions_by_age ON sessions (seen_at);
+
+-- Links and codes for a forgotten password: one at a time for each customer and person. It is
+-- deleted when it is used, and purged when it has expired.
+CREATE TABLE password_links (
+    digest bytea PRIMARY KEY CHECK (length(digest) = 32),  -- of the link, or of the code's request
+    binding bytea NOT NULL CHECK (length(binding) = 32),  -- to the customer or person
+    customer_id uuid UNIQUE REFERENCES customers ON DELETE CASCADE,
+    person_id uuid UNIQUE REFERENCES persons ON DELETE CASCADE,
+    -- Of the digits in an SMS, made with the master key; null for a link, which is the secret.
+    code_digest bytea CHECK (length(code_digest) = 32),
+    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
+    expires_at timestamptz NOT NULL,
+    CONSTRAINT password_links_of_one CHECK (num_nonnulls(customer_id, person_id) = 1)
+);
+CREATE INDEX password_links_by_expiry ON password_links (expires_at);
+
+-- Failed log-ins of a customer or a person, counted by day in Maldives time: an attacker who tries
+-- passwords writes one row a day. Identities that nobody has are not stored.
+CREATE TABLE failed_logins (
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('customer', 'person')),
+    whose uuid NOT NULL,
+    day date NOT NULL,
+    attempts bigint NOT NULL CHECK (attempts > 0),
+    last_at timestamptz NOT NULL,
+    PRIMARY KEY (kind, whose, day)
+);
+-- For purging.
+CREATE INDEX failed_logins_by_day ON failed_logins (day);
 
 -- == Payments =====================================================================================
 
 -- One name space of references for hosted payments, charges and payment requests of a tenant. The
--- primary key decides which of two requests with one reference came first.
+-- primary key decides which of two requests with one reference came first. It is the only index,
+-- because every payment writes it: the operator's search looks a reference up for each tenant.
 CREATE TABLE reference_claims (
     tenant_id bigint NOT NULL,
     reference text COLLATE "C" NOT NULL CHECK (char_length(reference) BETWEEN 1 AND 100),
-    kind text NOT NULL CHECK (kind IN ('payment', 'charge', 'request')),
+    kind text NOT NULL CHECK (kind = ANY ('{payment,charge,request}')),
     resource_id uuid NOT NULL,
     PRIMARY KEY (tenant_id, reference)
 );
@@ -246,7 +592,7 @@ CREATE TABLE reference_claims (
 CREATE TABLE payments (
     id uuid PRIMARY KEY,
     tenant_id bigint NOT NULL,
-    kind text NOT NULL CHECK (kind IN ('hosted', 'request', 'charge')),
+    kind text NOT NULL CHECK (kind = ANY ('{hosted,request,charge}')),
     token text COLLATE "C" NOT NULL UNIQUE,  -- of its public address
     reference text COLLATE "C" NOT NULL CHECK (char_length(reference) BETWEEN 1 AND 100),
     amount bigint NOT NULL CHECK (amount BETWEEN 1 AND 9999999999),
@@ -266,24 +612,24 @@ CREATE TABLE payments (
     request_id uuid,
     authorization_id uuid,
     status text NOT NULL
-        CHECK (status IN ('pending', 'paid', 'rejected', 'expired', 'cancelled', 'refunded')),
+        CHECK (status = ANY ('{pending,paid,rejected,expired,cancelled,refunded}')),
     fee bigint CHECK (fee BETWEEN 0 AND amount),
     paid_at timestamptz,
     payment_reference text COLLATE "C",
     payer_account bigint,
-    reserved_at timestamptz,
+    reserved_at timestamptz,  -- an attempt to pay is in progress
     reserved_by bigint,
     cancelled_at timestamptz,
     rejected_at timestamptz,
     refunded_at timestamptz,
+    refunded_amount bigint,  -- the refunded part; null instead of 0, so that no payment writes it
     -- Fee, time, receipt and payer are all there once money has moved, and none of them before.
     CONSTRAINT paid_means_settled CHECK (
-        (status IN ('paid', 'refunded'))
-        = (num_nulls(fee, paid_at, payment_reference, payer_account) = 0)
-        AND num_nulls(fee, paid_at, payment_reference, payer_account) IN (0, 4)
+        num_nulls(fee, paid_at, payment_reference, payer_account)
+        = CASE WHEN status = ANY ('{paid,refunded}') THEN 0 ELSE 4 END
     ),
     CONSTRAINT reserved_only_while_pending CHECK (
-        num_nulls(reserved_at, reserved_by) IN (0, 2)
+        (reserved_at IS NULL) = (reserved_by IS NULL)
         AND (reserved_at IS NULL OR status = 'pending')
     ),
     CONSTRAINT end_times_fit_status CHECK (
@@ -294,6 +640,12 @@ CREATE TABLE payments (
     CONSTRAINT kind_fits_links CHECK (
         (kind = 'request') = (request_id IS NOT NULL)
         AND (kind = 'charge') = (authorization_id IS NOT NULL)
+    ),
+    -- Never more than was paid. A payment stays paid until everything is refunded.
+    CONSTRAINT refunded_fits_payment CHECK (
+        CASE WHEN refunded_amount IS NULL THEN refunded_at IS NULL
+        ELSE refunded_amount BETWEEN 1 AND amount AND paid_at IS NOT NULL
+            AND (refunded_amount = amount) = (refunded_at IS NOT NULL) END
     )
 );
 -- Every listing walks one of these backwards from its cursor. A till's payments of one status are
@@ -307,19 +659,8 @@ CREATE INDEX payments_by_bill ON payments (tenant_id, bill_number, created_at, i
     WHERE bill_number IS NOT NULL;
 CREATE INDEX payments_by_authorization ON payments (authorization_id, created_at, id)
     WHERE authorization_id IS NOT NULL;
--- A merchant's movements of some days: payments in the order in which they were paid or refunded.
+-- A merchant's movements of some days: payments in the order in which they were paid.
 CREATE INDEX payments_by_paid ON payments (tenant_id, paid_at, id) WHERE paid_at IS NOT NULL;
-CREATE INDEX payments_by_refunded ON payments (tenant_id, refunded_at, id)
-    WHERE refunded_at IS NOT NULL;
-
--- Why a payment was refunded, if the operator said so.
-CREATE TABLE refund_reasons (
-    payment_id uuid PRIMARY KEY REFERENCES payments,
-    reason text NOT NULL
-        CHECK (reason IN ('requested_by_customer', 'duplicate', 'fraudulent', 'other'))
-);
-CREATE TRIGGER refund_reasons_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON refund_reasons
-    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Requests to a customer to pay. Paying one makes a payment (`payment_id`).
 CREATE TABLE payment_requests (
@@ -378,11 +719,11 @@ CREATE TABLE authorizations (
     reference text COLLATE "C" NOT NULL CHECK (char_length(reference) BETWEEN 1 AND 128),
     title text NOT NULL CHECK (char_length(title) BETWEEN 1 AND 255),
     description text CHECK (char_length(description) BETWEEN 1 AND 500),
-    type text NOT NULL CHECK (type IN ('recurring', 'unscheduled', 'one_time')),
+    type text NOT NULL CHECK (type = ANY ('{recurring,unscheduled,one_time}')),
     currency text NOT NULL DEFAULT 'MVR',
     -- The limits; null is none.
     per_payment bigint CHECK (per_payment BETWEEN 1 AND 999999999999999999),
-    period_interval text CHECK (period_interval IN ('day', 'week', 'month', 'year')),
+    period_interval text CHECK (period_interval = ANY ('{day,week,month,year}')),
     period_amount bigint CHECK (period_amount BETWEEN 1 AND 999999999999999999),
     total bigint CHECK (total BETWEEN 1 AND 999999999999999999),
     max_payments bigint CHECK (max_payments BETWEEN 1 AND 4294967295),
@@ -390,9 +731,8 @@ CREATE TABLE authorizations (
     created_at timestamptz NOT NULL,
     approval_expires_at timestamptz NOT NULL,
     expires_at timestamptz,
-    status text NOT NULL CHECK (
-        status IN ('pending', 'active', 'rejected', 'revoked', 'cancelled', 'suspended', 'consumed')
-    ),
+    status text NOT NULL
+        CHECK (status = ANY ('{pending,active,rejected,revoked,cancelled,suspended,consumed}')),
     account bigint,  -- the wallet that approved it, and is charged
     payment_count bigint NOT NULL CHECK (payment_count BETWEEN 0 AND 4294967295),
     total_paid numeric NOT NULL CHECK (total_paid >= 0),
@@ -419,13 +759,37 @@ CREATE TABLE authorizations (
         (status = 'rejected') = (rejected_at IS NOT NULL)
         AND (status = 'revoked') = (revoked_at IS NOT NULL)
         AND (status = 'cancelled') = (cancelled_at IS NOT NULL)
-        AND (status IN ('active', 'suspended', 'revoked', 'consumed')) = (approved_at IS NOT NULL)
+        AND (status = ANY ('{active,suspended,revoked,consumed}')) = (approved_at IS NOT NULL)
     )
 ) WITH (fillfactor = 85);
 CREATE INDEX authorizations_by_time ON authorizations (tenant_id, created_at, id);
 CREATE INDEX authorizations_by_status ON authorizations (tenant_id, status, created_at, id);
 CREATE INDEX authorizations_by_account ON authorizations (account, created_at, id)
     WHERE account IS NOT NULL;
+-- A reference without its merchant, as for payments.
+CREATE INDEX authorizations_by_reference ON authorizations (reference, tenant_id);
+
+-- Every refund of a payment, in part or whole. No foreign keys, as for transfers.
+CREATE TABLE refunds (
+    id uuid PRIMARY KEY,
+    tenant_id bigint NOT NULL,
+    payment_id uuid NOT NULL,
+    amount bigint NOT NULL CHECK (amount BETWEEN 1 AND 9999999999),
+    reason text CHECK (reason IN ('requested_by_customer', 'duplicate', 'fraudulent', 'other')),
+    note text CHECK (char_length(note) BETWEEN 1 AND 500),
+    -- The person, operator or credential that made it.
+    actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    tid text COLLATE "C" NOT NULL UNIQUE,  -- of its transfer, and of the line of history
+    created_at timestamptz NOT NULL,
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
+);
+CREATE INDEX refunds_by_payment ON refunds (payment_id, created_at, id);
+CREATE INDEX refunds_by_time ON refunds (tenant_id, created_at, id);
+CREATE INDEX refunds_by_xid ON refunds USING brin (xid) WITH (pages_per_range = 64);
+CREATE TRIGGER refunds_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON refunds
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON refunds FROM PUBLIC;
 
 -- Responses to requests with an idempotency key. A repeated request gets the same response.
 CREATE TABLE saved_responses (
@@ -457,9 +821,18 @@ CREATE INDEX saved_responses_by_age_of_tenant ON saved_responses ((tenant_id | 0
 
 -- The ledger: every row has two sides, so the books balance by construction. A correction is a new
 -- transfer.
+--
+-- The service's own accounts are 1 to 10, live and sandbox in turn: fees, outside (the bank account),
+-- in transit (sent to the bank, not confirmed), corrections, and unallocated (received, not yet
+-- assigned). A merchant's account is 1,000,000,000 and the tenant's number; its held money is on
+-- 2,000,000,000 and the tenant's number. Accounts of wallets come from `wallet_accounts`.
 CREATE TABLE transfers (
     id uuid PRIMARY KEY,
-    kind text NOT NULL CHECK (kind IN ('payment', 'fee', 'refund', 'topup', 'adjustment')),
+    -- The fee of a payout moves from the merchant to the service, and back if the payout is cancelled.
+    kind text NOT NULL CHECK (kind = ANY (
+        '{payment,fee,refund,topup,adjustment,payout,payout_fee,payout_settled,payout_returned,hold,'
+        'release,merchant_adjustment,receipt,withdrawal,sweep,bank_charge}'
+    )),
     debit_account bigint NOT NULL,
     credit_account bigint NOT NULL,
     amount bigint NOT NULL CHECK (amount > 0),
@@ -467,13 +840,34 @@ CREATE TABLE transfers (
     tid text COLLATE "C" NOT NULL,  -- the line of history that shows it
     created_at timestamptz NOT NULL,
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
-    CHECK (debit_account <> credit_account),
-    CHECK ((kind IN ('payment', 'fee', 'refund')) = (payment_id IS NOT NULL))
+    CONSTRAINT payment_fits_kind
+        CHECK ((kind = ANY ('{payment,fee,refund}')) = (payment_id IS NOT NULL)),
+    -- An adjustment moves no money in or out of the bank, so its other side is the corrections
+    -- account.
+    CONSTRAINT accounts_fit_kind CHECK (
+        debit_account <> credit_account
+        AND (kind <> 'adjustment' OR debit_account = ANY ('{7,8}') OR credit_account = ANY ('{7,8}'))
+    )
 );
--- Nothing is paid, charged a fee or refunded twice.
-CREATE UNIQUE INDEX transfers_once_per_payment ON transfers (payment_id, kind)
+-- A payment is paid and charged a fee once. It may be refunded several times, each time under
+-- another reference. One index serves both, because every payment writes it.
+CREATE UNIQUE INDEX transfers_once_per_payment
+    ON transfers (payment_id, (CASE kind WHEN 'refund' THEN tid ELSE kind COLLATE "C" END))
     WHERE payment_id IS NOT NULL;
 CREATE INDEX transfers_by_xid ON transfers USING brin (xid) WITH (pages_per_range = 64);
+-- The few movements of a merchant's money that are neither payments nor refunds, in their order.
+CREATE INDEX transfers_of_merchants ON transfers ((
+    CASE WHEN debit_account BETWEEN 1000000000 AND 1999999999 THEN debit_account
+    ELSE credit_account END
+), created_at, id)
+    WHERE kind IN (
+        'payout', 'payout_fee', 'payout_returned', 'hold', 'release', 'merchant_adjustment'
+    );
+-- Movements of the live bank account, for its daily figures. Payments never touch it.
+CREATE INDEX transfers_of_the_bank ON transfers (created_at)
+    WHERE debit_account = 3 OR credit_account = 3;
+-- The operator's movements of a day, newest last: ids begin with their time. Payments are not in it.
+CREATE INDEX transfers_from_outside ON transfers (id) WHERE kind IN ('topup', 'adjustment');
 CREATE TRIGGER transfers_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transfers
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 REVOKE UPDATE, DELETE, TRUNCATE ON transfers FROM PUBLIC;
@@ -485,11 +879,17 @@ CREATE TABLE transactions (
     recorded bigint GENERATED ALWAYS AS IDENTITY,
     time timestamptz NOT NULL,
     type text NOT NULL
-        CHECK (type IN ('topup', 'payment', 'refund', 'transfer', 'withdraw', 'adjustment')),
+        CHECK (type = ANY ('{topup,payment,refund,transfer,withdraw,adjustment}')),
     name text NOT NULL,
     details text NOT NULL,
     amount bigint NOT NULL CHECK (amount <> 0),
-    status text NOT NULL CHECK (status IN ('success', 'failed')),
+    status text NOT NULL CHECK (status = ANY ('{success,failed}')),
+    -- Why an attempt to pay failed: the balance was too low, a limit would have been exceeded, or the
+    -- wallet was frozen.
+    failure text COLLATE "C" CONSTRAINT failure_of_failed CHECK (
+        failure IS NULL OR status = 'failed'
+        AND failure = ANY ('{insufficient_balance,per_transaction,daily,weekly,monthly,frozen}')
+    ),
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 );
 CREATE INDEX transactions_by_account ON transactions (account, recorded);
@@ -522,17 +922,23 @@ CREATE TABLE events (
     body bytea NOT NULL,
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 );
--- An event of a type happens to an object once.
-CREATE UNIQUE INDEX events_once ON events (object_id, type);
+-- An event of a type happens to an object once. But a payout of several orders can come back in parts.
+CREATE UNIQUE INDEX events_once ON events (object_id, type,
+    (CASE WHEN type = 'payout.returned' THEN created_at ELSE '-infinity' END));
 CREATE INDEX events_by_time ON events (tenant_id, created_at, id);
 CREATE INDEX events_by_xid ON events USING brin (xid) WITH (pages_per_range = 64);
 
--- The chain over live rows of these three tables. A seal covers the rows of one table after
--- (from_xid, from_key) up to (upto_xid, upto_key). Without a key a transaction is covered whole; one
--- with very many rows is covered in pieces. The MAC takes in the seal before it.
+-- The chain over live rows of the tables that `subject` names. A seal covers the rows of one table
+-- after (from_xid, from_key) up to (upto_xid, upto_key). Without a key a transaction is covered whole;
+-- one with very many rows is covered in pieces. The MAC takes in the seal before it.
 CREATE TABLE seals (
     number bigint PRIMARY KEY CHECK (number >= 1),
-    subject text NOT NULL CHECK (subject IN ('transfers', 'transactions', 'events')),
+    subject text NOT NULL CHECK (
+        subject IN (
+            'transfers', 'transactions', 'events', 'journal', 'refunds', 'payouts', 'bank_accounts',
+            'record_changes', 'wallet_freezes', 'customer_notes', 'fee_history'
+        )
+    ),
     from_xid bigint NOT NULL,
     from_key text COLLATE "C",
     upto_xid bigint NOT NULL,
@@ -548,6 +954,392 @@ CREATE INDEX seals_by_subject ON seals (subject, number);
 CREATE TRIGGER seals_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON seals
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+-- == Payouts, withdrawals and the money of merchants ==============================================
+
+-- One row for each tenant, locked by every movement that takes money from a merchant: refund,
+-- payout, hold, adjustment. So these wait for each other, and payments, which only add, never do.
+-- A statement after the lock reads the balance.
+--
+-- Fees are not returned. So the balance may fall to the fees of all payments that were refunded, in
+-- part or whole, below zero.
+CREATE TABLE merchant_funds (
+    tenant_id bigint PRIMARY KEY REFERENCES tenants,
+    refunded_fees numeric NOT NULL DEFAULT 0 CHECK (refunded_fees >= 0),
+    -- The number of the merchant's last payout, and its cut-off. The lock on the row also decides
+    -- which of two payouts comes first.
+    last_payout bigint NOT NULL DEFAULT 0,
+    paid_out_upto timestamptz,
+    CHECK ((last_payout = 0) = (paid_out_upto IS NULL))
+);
+-- Every tenant has its row from the beginning.
+CREATE FUNCTION add_merchant_funds() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO public.merchant_funds (tenant_id) VALUES (NEW.id);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER tenants_have_funds AFTER INSERT ON tenants
+    FOR EACH ROW EXECUTE FUNCTION add_merchant_funds();
+
+-- Why the operator held, released or corrected money of a merchant.
+CREATE TABLE fund_movements (
+    transfer_id uuid PRIMARY KEY,
+    tenant_id bigint NOT NULL,
+    reason text NOT NULL CHECK (char_length(reason) BETWEEN 1 AND 255),
+    actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    created_at timestamptz NOT NULL,
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
+);
+CREATE INDEX fund_movements_by_time ON fund_movements (tenant_id, created_at, transfer_id);
+CREATE TRIGGER fund_movements_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON fund_movements
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON fund_movements FROM PUBLIC;
+
+-- The bank accounts of merchants and of wallets. A row is never changed: the newest one whose time
+-- has come is in effect. The first one that the owner enters is so at once; a later one, and each one
+-- that the operator enters, after 48 hours, so that the owners can object. The actor entered it.
+CREATE TABLE bank_accounts (
+    id uuid PRIMARY KEY,
+    tenant_id bigint REFERENCES tenants,
+    account bigint REFERENCES wallets,
+    holder text NOT NULL CHECK (char_length(holder) BETWEEN 1 AND 70),
+    bank text NOT NULL CHECK (char_length(bank) BETWEEN 1 AND 70),
+    account_number text COLLATE "C" NOT NULL CHECK (account_number ~ '^[0-9]{4,20}$'),
+    created_at timestamptz NOT NULL,
+    effective_at timestamptz NOT NULL CHECK (effective_at >= created_at),
+    actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
+    CONSTRAINT bank_accounts_owner CHECK (num_nonnulls(tenant_id, account) = 1)
+);
+CREATE INDEX bank_accounts_by_xid ON bank_accounts USING brin (xid) WITH (pages_per_range = 64);
+CREATE INDEX bank_accounts_by_tenant ON bank_accounts (tenant_id, effective_at);
+CREATE INDEX bank_accounts_by_account ON bank_accounts (account, effective_at);
+CREATE TRIGGER bank_accounts_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON bank_accounts
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON bank_accounts FROM PUBLIC;
+
+-- The operator's agreement with a merchant about payouts. A tenant without a row has the defaults.
+CREATE TABLE payout_terms (
+    tenant_id bigint PRIMARY KEY REFERENCES tenants,
+    minimum bigint NOT NULL DEFAULT 1 CHECK (minimum BETWEEN 1 AND 999999999999999999),
+    fee bigint NOT NULL DEFAULT 0 CHECK (fee BETWEEN 0 AND 9999999999),
+    on_request boolean NOT NULL DEFAULT false,  -- its people may ask for a payout
+    paused_reason text CHECK (char_length(paused_reason) BETWEEN 1 AND 255)  -- no payouts if set
+);
+
+-- Days on which banks do not work, besides Friday and Saturday.
+CREATE TABLE bank_holidays (
+    day date PRIMARY KEY,
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100)
+);
+
+-- A run sends the payouts of one file. Its number is part of the references in the bank's statement.
+CREATE TABLE payout_runs (
+    id uuid PRIMARY KEY,
+    mode text NOT NULL CHECK (mode IN ('live', 'sandbox')),
+    number bigint NOT NULL CHECK (number BETWEEN 1 AND 999999),
+    day date NOT NULL,  -- the last day whose movements it pays out
+    created_at timestamptz NOT NULL,
+    created_by text NOT NULL,
+    status text NOT NULL CHECK (status IN ('requested', 'approved', 'sent', 'cancelled')),
+    approved_at timestamptz,
+    approved_by text,
+    sent_at timestamptz,
+    sent_by text,
+    CONSTRAINT payout_runs_numbered UNIQUE (mode, number),
+    CHECK (status NOT IN ('approved', 'sent') OR num_nulls(approved_at, approved_by) = 0),
+    CHECK ((status = 'sent') = (num_nulls(sent_at, sent_by) = 0))
+);
+-- One run at a time is filled.
+CREATE UNIQUE INDEX payout_runs_one_open ON payout_runs (mode) WHERE status = 'requested';
+
+-- The bytes that were made for the bank, once for each run.
+CREATE TABLE bank_files (
+    run_id uuid PRIMARY KEY REFERENCES payout_runs,
+    value_date date NOT NULL,  -- on which the bank pays
+    order_count bigint NOT NULL CHECK (order_count > 0),
+    total bigint NOT NULL CHECK (total > 0),
+    digest text COLLATE "C" NOT NULL CHECK (digest ~ '^[0-9a-f]{64}$'),
+    content bytea NOT NULL
+);
+CREATE TRIGGER bank_files_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON bank_files
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON bank_files FROM PUBLIC;
+
+-- A payout consists of the movements of its merchant since the previous payout. A movement belongs
+-- to the first payout whose `cut_off` is later than its time and whose `snapshot` shows its
+-- transaction. Cut-offs and snapshots only grow, so each movement belongs to one payout, also if it
+-- was committed late or a sandbox's clock was moved. The fee of the payout is one of its movements.
+-- Only the columns from `status` on change.
+--
+-- A withdrawal is a payout of a wallet instead of a tenant. It has an amount, and no movements.
+CREATE TABLE payouts (
+    id uuid PRIMARY KEY,
+    tenant_id bigint,
+    account bigint,
+    number bigint NOT NULL CHECK (number >= 1),  -- counts the payouts of the owner, without gaps
+    amount bigint NOT NULL CHECK (amount > 0),
+    fee bigint NOT NULL CHECK (fee >= 0),
+    cut_off timestamptz NOT NULL,
+    snapshot text COLLATE "C" NOT NULL,  -- a pg_snapshot
+    transfer_id uuid NOT NULL UNIQUE,
+    created_at timestamptz NOT NULL,
+    actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    status text NOT NULL
+        CHECK (status IN ('requested', 'approved', 'sent', 'settled', 'returned', 'cancelled')),
+    run_id uuid,
+    bank_account_id uuid,
+    returned_amount bigint NOT NULL DEFAULT 0 CHECK (returned_amount BETWEEN 0 AND amount),
+    approved_at timestamptz,
+    sent_at timestamptz,
+    settled_at timestamptz,
+    returned_at timestamptz,
+    cancelled_at timestamptz,
+    cancelled_transfer_id uuid UNIQUE,
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
+    CONSTRAINT payouts_times_fit_status CHECK (
+        (status = 'cancelled') = (num_nulls(cancelled_at, cancelled_transfer_id) = 0)
+        AND num_nulls(cancelled_at, cancelled_transfer_id) IN (0, 2)
+        AND (status = 'returned') = (returned_at IS NOT NULL)
+        AND (status IN ('sent', 'settled', 'returned')) = (sent_at IS NOT NULL)
+        AND (status <> 'settled' OR settled_at IS NOT NULL)
+        AND (status <> 'approved' OR approved_at IS NOT NULL)
+    ),
+    CONSTRAINT payouts_come_back_when_sent
+        CHECK (returned_amount = 0 OR status IN ('sent', 'returned')),
+    CONSTRAINT payouts_owner CHECK (num_nonnulls(tenant_id, account) = 1),
+    CONSTRAINT payouts_numbered UNIQUE (tenant_id, number),
+    CONSTRAINT withdrawals_numbered UNIQUE (account, number),
+    CHECK (account IS NULL OR fee = 0)
+);
+CREATE INDEX payouts_by_cut_off ON payouts (tenant_id, cut_off, number);
+CREATE INDEX payouts_by_time ON payouts (tenant_id, created_at, id);
+CREATE INDEX payouts_by_status ON payouts (tenant_id, status, created_at, id);
+CREATE INDEX payouts_by_run ON payouts (run_id, id) WHERE run_id IS NOT NULL;
+CREATE INDEX payouts_without_run ON payouts (created_at, id)
+    WHERE run_id IS NULL AND status = 'requested';
+CREATE INDEX payouts_by_xid ON payouts USING brin (xid) WITH (pages_per_range = 64);
+
+-- The orders to the bank: a payout above the bank's limit has several. The bank answers each.
+CREATE TABLE bank_orders (
+    reference text COLLATE "C" PRIMARY KEY,
+    payout_id uuid NOT NULL,
+    place bigint NOT NULL CHECK (place >= 1),  -- among the orders of the payout
+    amount bigint NOT NULL CHECK (amount > 0),
+    status text NOT NULL CHECK (status IN ('sent', 'settled', 'returned')),
+    settled_at timestamptz,
+    returned_at timestamptz,
+    settled_transfer_id uuid UNIQUE,
+    returned_transfer_id uuid UNIQUE,
+    UNIQUE (payout_id, place),
+    CHECK (num_nulls(settled_at, settled_transfer_id) IN (0, 2)),
+    CHECK (num_nulls(returned_at, returned_transfer_id) IN (0, 2)),
+    CHECK ((status = 'returned') = (returned_at IS NOT NULL)),
+    CHECK (status <> 'settled' OR settled_at IS NOT NULL)
+);
+
+-- Transfers that were added up after a payout although their time is before its cut-off. They may
+-- belong to the next one, which finds them here instead of in the whole history.
+CREATE TABLE late_transfers (
+    tenant_id bigint NOT NULL,
+    created_at timestamptz NOT NULL,
+    transfer_id uuid NOT NULL,
+    PRIMARY KEY (tenant_id, created_at, transfer_id)
+);
+
+-- == Money from the bank, and movements by operators ==============================================
+
+-- The lines of the bank's statement, each once by the bank's own reference. `use` says what a line
+-- stands for: a top-up, a receipt that waits to be assigned or sent back, the answer to an order, a
+-- charge of the bank, or nothing. A line can also be matched with a movement that a person recorded
+-- earlier: a receipt that was sent back, a sweep of fees, or an order of which the books have only
+-- the return. Then nothing is booked.
+--
+-- Only the columns from `use` on change.
+CREATE TABLE bank_lines (
+    reference text COLLATE "C" PRIMARY KEY CHECK (char_length(reference) BETWEEN 1 AND 100),
+    day date NOT NULL,
+    description text NOT NULL CHECK (char_length(description) BETWEEN 1 AND 500),
+    amount bigint NOT NULL CHECK (amount <> 0),  -- negative if money left the account
+    balance bigint,
+    imported_at timestamptz NOT NULL,
+    imported_by text NOT NULL,
+    movement_id uuid,  -- of the import that a second person confirmed
+    use text NOT NULL CHECK (use IN
+        ('topup', 'receipt', 'assigned', 'sent_back', 'settled', 'returned', 'charge', 'matched',
+        'none')),
+    account bigint,  -- the wallet that it was added to
+    order_reference text COLLATE "C",
+    -- The last movement of its money. An answer to an order may have been recorded by hand.
+    tid text COLLATE "C",
+    -- When the bank account moved in the books for this line, which may be before or after its day:
+    -- the float takes that movement to the bank's day. It did not move for an open line, and not for
+    -- an order that came back before the books had settled it.
+    booked_at timestamptz,
+    handled_at timestamptz,  -- by a person: assigned, sent back, booked or matched
+    handled_by text,
+    CHECK ((use IN ('topup', 'assigned')) = (account IS NOT NULL)),
+    CHECK ((use IN ('settled', 'returned')) = (order_reference IS NOT NULL) OR use = 'matched'),
+    CHECK (use NOT IN ('topup', 'receipt', 'assigned', 'sent_back') OR tid IS NOT NULL AND amount > 0),
+    CHECK (use <> 'charge' OR tid IS NOT NULL AND amount < 0),
+    CHECK (use <> 'matched' OR num_nulls(tid, order_reference) = 1 AND amount < 0),
+    CHECK (use <> 'none' OR num_nulls(tid, booked_at) = 2 AND amount < 0),
+    CHECK (use IN ('none', 'settled', 'returned') OR order_reference IS NOT NULL
+        OR booked_at IS NOT NULL),
+    CHECK ((use IN ('assigned', 'sent_back', 'charge', 'matched'))
+        = (num_nulls(handled_at, handled_by) = 0))
+);
+-- An order is confirmed and returned by one line each.
+CREATE UNIQUE INDEX bank_lines_answer_once ON bank_lines (order_reference, use)
+    WHERE order_reference IS NOT NULL;
+CREATE INDEX bank_lines_by_day ON bank_lines (day, reference);
+CREATE INDEX bank_lines_by_movement ON bank_lines (movement_id) WHERE movement_id IS NOT NULL;
+CREATE INDEX bank_lines_by_booking ON bank_lines (booked_at, day);
+CREATE INDEX bank_lines_open ON bank_lines (day, reference) WHERE use IN ('receipt', 'none');
+-- A movement is matched by one line.
+CREATE UNIQUE INDEX bank_lines_matched_once ON bank_lines (tid) WHERE use = 'matched';
+CREATE INDEX bank_lines_sent_back ON bank_lines (amount) WHERE use = 'sent_back';
+
+-- Statements that a person has uploaded, by the SHA-256 digest of their bytes. What is booked is exactly
+-- what was checked, and what a second person confirmed. One that nobody waits for is deleted later.
+CREATE TABLE bank_statements (
+    digest text COLLATE "C" PRIMARY KEY CHECK (digest ~ '^[0-9a-f]{64}$'),
+    content bytea NOT NULL,
+    stored_at timestamptz NOT NULL
+);
+CREATE INDEX bank_statements_by_time ON bank_statements (stored_at);
+
+-- Fees that the operator took out of the bank account. The number decides which of two is first, so
+-- that both together never take more than there is.
+CREATE TABLE fee_sweeps (
+    mode text NOT NULL CHECK (mode IN ('live', 'sandbox')),
+    number bigint NOT NULL CHECK (number >= 1),
+    transfer_id uuid NOT NULL UNIQUE,
+    amount bigint NOT NULL CHECK (amount > 0),
+    actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (mode, number)
+);
+CREATE TRIGGER fee_sweeps_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON fee_sweeps
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON fee_sweeps FROM PUBLIC;
+
+-- A person compared a day of the books with the bank's closing balance. The newest row counts.
+CREATE TABLE float_signoffs (
+    id uuid PRIMARY KEY,
+    day date NOT NULL,
+    closing bigint NOT NULL,  -- of the books
+    bank_closing bigint NOT NULL,
+    note text CHECK (char_length(note) BETWEEN 1 AND 500),
+    actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    created_at timestamptz NOT NULL,
+    CHECK (closing = bank_closing OR note IS NOT NULL)  -- a difference needs an explanation
+);
+CREATE INDEX float_signoffs_by_day ON float_signoffs (day, created_at);
+CREATE TRIGGER float_signoffs_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON float_signoffs
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON float_signoffs FROM PUBLIC;
+
+-- What a person of the operator moved alone, as the sum of the last day on which they did. A command
+-- that moves live money locks the row, so that two at once cannot both pass the limit
+-- (laari/rules/banking/second_person.py). `person` is the name before the @, in small letters, so it is
+-- the same on the desk and on the command line.
+CREATE TABLE person_days (
+    person text COLLATE "C" PRIMARY KEY CHECK (person <> ''),
+    day date NOT NULL,  -- in Maldivian time
+    alone bigint NOT NULL CHECK (alone >= 0)
+);
+
+-- Movements above the limit wait here for a second person. The movement itself is one transaction
+-- with its row's end (laari/rules/banking/movements.py).
+CREATE TABLE pending_movements (
+    id uuid PRIMARY KEY,
+    requested_at timestamptz NOT NULL,
+    requested_by text NOT NULL CHECK (requested_by LIKE '_% _%'),  -- kind and name of the actor
+    kind text COLLATE "C" NOT NULL CHECK (kind IN (
+        'topup', 'adjustment', 'release', 'merchant_adjustment', 'assign', 'send_back', 'charge',
+        'sweep', 'return', 'bank_account', 'import'
+    )),
+    amount bigint NOT NULL CHECK ((amount = 0) = (kind = 'bank_account')),
+    details text NOT NULL CHECK (details <> ''),
+    account bigint REFERENCES wallets,
+    tenant_id bigint REFERENCES tenants,
+    payout_id uuid REFERENCES payouts,
+    -- Of the slip, the bank's line, or the order or payout that was returned. Of a statement that is
+    -- imported, the digest: `amount` is the most that its lines may credit.
+    reference text COLLATE "C" CHECK (char_length(reference) BETWEEN 1 AND 100),
+    below_zero boolean NOT NULL,
+    holder text,  -- of a bank account, with the next two
+    bank text,
+    account_number text COLLATE "C",
+    status text NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'done', 'refused')),
+    decided_at timestamptz,
+    decided_by text,
+    reason text CHECK (char_length(reason) BETWEEN 1 AND 255),  -- of a refusal
+    tid text COLLATE "C",  -- of the line of history
+    CONSTRAINT decided_has_a_person CHECK (
+        (status = 'waiting') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)
+    ),
+    CONSTRAINT done_has_a_line CHECK (
+        (status = 'done' AND kind NOT IN ('bank_account', 'import')) = (tid IS NOT NULL)
+    ),
+    CONSTRAINT only_a_bank_account_has_details CHECK (
+        num_nonnulls(holder, bank, account_number) = CASE kind WHEN 'bank_account' THEN 3 ELSE 0 END
+    ),
+    CONSTRAINT refused_for_a_reason CHECK ((status = 'refused') = (reason IS NOT NULL)),
+    -- The person who asks may withdraw a movement, and never make it.
+    CONSTRAINT second_person CHECK (
+        status <> 'done'
+        OR lower(substr(decided_by, strpos(decided_by, ' ')))
+            <> lower(substr(requested_by, strpos(requested_by, ' ')))
+    ),
+    CONSTRAINT names_its_object CHECK (
+        CASE
+            WHEN kind IN ('topup', 'adjustment', 'bank_account') THEN account IS NOT NULL
+            WHEN kind IN ('release', 'merchant_adjustment') THEN tenant_id IS NOT NULL
+            WHEN kind = 'assign' THEN account IS NOT NULL AND reference IS NOT NULL
+            WHEN kind IN ('send_back', 'charge', 'import') THEN reference IS NOT NULL
+            WHEN kind = 'return' THEN payout_id IS NOT NULL AND reference IS NOT NULL
+            ELSE true
+        END
+    )
+);
+-- One movement at a time waits for a slip, a line or an order.
+CREATE UNIQUE INDEX pending_movements_by_reference ON pending_movements (reference)
+    WHERE status = 'waiting';
+CREATE INDEX pending_movements_waiting ON pending_movements (id) WHERE status = 'waiting';
+CREATE INDEX pending_movements_of_imports ON pending_movements (reference, id) WHERE kind = 'import';
+CREATE INDEX pending_movements_by_account ON pending_movements (account);
+CREATE TRIGGER pending_movements_keep BEFORE DELETE OR TRUNCATE ON pending_movements
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+-- A movement that was decided never changes.
+CREATE TRIGGER pending_movements_end_once BEFORE UPDATE ON pending_movements
+    FOR EACH ROW WHEN (OLD.status <> 'waiting') EXECUTE FUNCTION refuse_change();
+
+-- Each change of a record by a command, with all its values before and after: of runs, payouts,
+-- orders, lines of the bank, closings of tills and others that laari/rules/world.py names as `kept`.
+-- The service writes it with the change, so a change that somebody makes in the database has none.
+-- Insert-only and sealed, as the ledger. `before` is null for a new record.
+CREATE TABLE record_changes (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- in the order of changes of one record
+    record text COLLATE "C" NOT NULL CHECK (record <> ''),  -- the name of its table
+    key text COLLATE "C" NOT NULL CHECK (key <> ''),
+    before text COLLATE "C" CHECK (json_typeof(before::json) = 'object'),
+    after text COLLATE "C" NOT NULL CHECK (json_typeof(after::json) = 'object'),
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
+);
+CREATE INDEX record_changes_by_key ON record_changes (record, key, id);
+CREATE INDEX record_changes_by_xid ON record_changes USING brin (xid) WITH (pages_per_range = 64);
+CREATE TRIGGER record_changes_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON record_changes
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON record_changes FROM PUBLIC;
+
+-- == Figures and closings of tills ================================================================
+
 -- The totals of each day, by merchant and till. The background process writes them shortly after the
 -- ledger, so that no payment waits for a row that all of them change. `figures_upto` is the last
 -- transaction that they include; readers add the later ones.
@@ -560,6 +1352,7 @@ CREATE TABLE daily_figures (
     fees bigint NOT NULL,
     refunds bigint NOT NULL,
     refunded bigint NOT NULL,
+    others bigint NOT NULL DEFAULT 0,  -- neither payments nor refunds, under the empty label
     PRIMARY KEY (tenant_id, day, terminal_label)
 );
 CREATE TABLE figures_upto (
@@ -567,6 +1360,45 @@ CREATE TABLE figures_upto (
 );
 CREATE UNIQUE INDEX figures_upto_one ON figures_upto ((true));  -- one row
 INSERT INTO figures_upto SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1;
+
+-- The balance of each merchant up to the transaction in `figures_upto`, written with the figures of
+-- days. Readers add the later transfers.
+CREATE TABLE merchant_totals (
+    tenant_id bigint PRIMARY KEY REFERENCES tenants,
+    available numeric NOT NULL,
+    held numeric NOT NULL
+);
+
+-- The sums of a till since its previous closing, fixed by a person.
+--
+-- A closing has all movements of its till that `snapshot` shows and the previous closing did not
+-- have, whatever their day. Movements of the closing's own transaction belong to the next one. So
+-- each movement belongs to one closing, also if it was committed late or a sandbox's clock was moved.
+-- Insert-only, and each has an entry in the journal, which is sealed. No foreign keys, as for
+-- transfers.
+CREATE TABLE till_closings (
+    id uuid PRIMARY KEY,
+    tenant_id bigint NOT NULL,
+    till text COLLATE "C" NOT NULL CHECK (char_length(till) <= 10),  -- empty for payments that name none
+    number bigint NOT NULL CHECK (number >= 1),  -- counts the closings of the till, without gaps
+    payments bigint NOT NULL CHECK (payments >= 0),
+    gross bigint NOT NULL CHECK (gross >= 0),
+    fees bigint NOT NULL CHECK (fees >= 0),
+    refunds bigint NOT NULL CHECK (refunds >= 0),
+    refunded bigint NOT NULL CHECK (refunded >= 0),
+    note text CHECK (char_length(note) BETWEEN 1 AND 500),
+    actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    snapshot text COLLATE "C" NOT NULL,  -- a pg_snapshot
+    created_at timestamptz NOT NULL,  -- the cut-off, on the tenant's clock
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
+    CONSTRAINT till_closings_numbered UNIQUE (tenant_id, till, number),
+    CONSTRAINT till_closings_close_something CHECK (payments + refunds > 0)
+);
+CREATE INDEX till_closings_by_time ON till_closings (tenant_id, created_at, id);
+CREATE TRIGGER till_closings_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON till_closings
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON till_closings FROM PUBLIC;
 
 -- == Webhooks =====================================================================================
 
@@ -586,6 +1418,8 @@ CREATE TABLE deliveries (
 ) WITH (fillfactor = 70);
 -- Each tenant's queue is a separate range, so a long queue does not delay the others.
 CREATE INDEX deliveries_due ON deliveries (tenant_id, next_attempt_at) WHERE status = 'pending';
+-- Those that were given up, for the person on call. They are few.
+CREATE INDEX deliveries_failed ON deliveries (event_id) WHERE status = 'failed';
 
 -- Every attempt that was made, under the number of its lease.
 CREATE TABLE delivery_attempts (
@@ -600,11 +1434,311 @@ CREATE TABLE delivery_attempts (
     PRIMARY KEY (event_id, lease)  -- an outcome is recorded once
 );
 
+-- == Messages to people by email and SMS ==========================================================
+
+-- The outbox. A row is written in the transaction of its cause, and only if the service has a
+-- transport for its channel, so that nothing piles up without one. The background process sends it.
+-- While an attempt is in progress, `next_attempt_at` is a lease ahead: if its process is killed, the
+-- message is sent again when the lease has expired. `attempts` is also the number of the lease.
+--
+-- No foreign keys, as for events: their checks would lock the merchant's row.
+CREATE TABLE messages (
+    id uuid PRIMARY KEY,  -- also the Message-ID of an email, so a second copy is recognisable
+    created_at timestamptz NOT NULL,
+    kind text COLLATE "C" NOT NULL CHECK (kind <> ''),  -- the rules have the list
+    channel text NOT NULL CHECK (channel IN ('email', 'sms')),
+    recipient text COLLATE "C" NOT NULL CHECK (recipient <> ''),  -- an address, or +960 and digits
+    language text NOT NULL CHECK (language IN ('en', 'dv')),
+    -- JSON: the values for the text. Encrypted with the master key for this kind, channel, recipient
+    -- and language: they may contain a secret link, and sent to somebody else they do not open.
+    parameters bytea,
+    -- The cause: whose customer received it, and about which resource.
+    tenant_id bigint,
+    customer_id uuid,
+    object_id uuid,
+    -- Suppressed: not sent, because it has expired or its recipient had enough of its kind.
+    status text NOT NULL DEFAULT 'pending'
+        CHECK (status IN ('pending', 'sent', 'failed', 'suppressed')),
+    attempts bigint NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- since it was written or sent again
+    next_attempt_at timestamptz NOT NULL DEFAULT now(),
+    last_error text CHECK (char_length(last_error) BETWEEN 1 AND 300),
+    sent_at timestamptz,
+    CONSTRAINT sent_has_a_time CHECK ((status = 'sent') = (sent_at IS NOT NULL)),
+    -- They are removed as soon as nobody needs them.
+    CONSTRAINT parameters_until_sent
+        CHECK ((status IN ('sent', 'suppressed')) = (parameters IS NULL))
+);
+-- Each channel has its own queue: a stalled one does not delay the other.
+CREATE INDEX messages_due ON messages (channel, next_attempt_at) WHERE status = 'pending';
+-- Those that were given up, for the person on call. They are few.
+CREATE INDEX messages_failed ON messages (id) WHERE status = 'failed';
+-- For the bounds: of one merchant to one customer, of invitations to one address, of SMS in an hour.
+CREATE INDEX messages_of_merchant ON messages (customer_id, tenant_id, kind, id)
+    WHERE customer_id IS NOT NULL AND tenant_id IS NOT NULL;
+CREATE INDEX messages_inviting ON messages (recipient, created_at) WHERE kind = 'invitation';
+CREATE INDEX messages_by_sms ON messages (sent_at) WHERE channel = 'sms' AND status = 'sent';
+
+-- == The journal: who changed what, when, from where and why ======================================
+--
+-- Commands of the spine add entries with their decision. All other changes of settings are written
+-- by a trigger on the table itself, so no code path and no person with `psql` can leave one out. The
+-- audit compares every watched value with its last entry (docs/audit.md).
+
+-- Insert-only like the ledger, and sealed unless it is about a sandbox. `time` is real time. An entry
+-- about a setting has all watched values of its object in `before` and `after`, also those that stay
+-- the same: so the last entry of an object is its present state. `before` is null for a new object,
+-- `after` for a deleted one.
+CREATE TABLE journal (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- in the order of changes of one object
+    time timestamptz NOT NULL,
+    actor_kind text COLLATE "C" NOT NULL CHECK (
+        actor_kind IN ('person', 'operator', 'command_line', 'credential', 'customer', 'service')
+    ),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    actor_role text COLLATE "C",
+    address text COLLATE "C",  -- of the request; removed after a while, so no seal includes it
+    action text COLLATE "C" NOT NULL CHECK (action ~ '^[a-z_]+\.[a-z_]+$'),
+    object_type text COLLATE "C" NOT NULL CHECK (object_type <> ''),
+    object_id text COLLATE "C" NOT NULL CHECK (object_id <> ''),
+    merchant_id text COLLATE "C",  -- null for objects of no merchant
+    mode text COLLATE "C" CHECK (mode IN ('live', 'sandbox')),  -- null for settings of both modes
+    before text COLLATE "C" CHECK (json_typeof(before::json) = 'object'),
+    after text COLLATE "C" CHECK (json_typeof(after::json) = 'object'),
+    reason text CHECK (char_length(reason) BETWEEN 1 AND 500),
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
+);
+CREATE INDEX journal_by_merchant ON journal (merchant_id, time, id);
+CREATE INDEX journal_by_merchant_and_object ON journal (merchant_id, object_id, time, id)
+    WHERE merchant_id IS NOT NULL;
+CREATE INDEX journal_by_time ON journal (time, id);
+CREATE INDEX journal_by_object ON journal (object_type, object_id, id);
+CREATE INDEX journal_by_xid ON journal USING brin (xid) WITH (pages_per_range = 64);
+-- For purging.
+CREATE INDEX journal_by_address ON journal (time) WHERE address IS NOT NULL;
+
+CREATE TRIGGER journal_insert_only
+    BEFORE DELETE OR TRUNCATE OR UPDATE OF id, time, actor_kind, actor_name, actor_role, action,
+        object_type, object_id, merchant_id, mode, before, after, reason, xid ON journal
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+-- An address may only be removed.
+CREATE TRIGGER journal_keeps_addresses BEFORE UPDATE OF address ON journal
+    FOR EACH ROW WHEN (NEW.address IS NOT NULL) EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON journal FROM PUBLIC;
+
+-- The watched values of a row. A name with a # has the beginning of a digest instead: it shows that
+-- a password was changed, and helps nobody to guess it.
+CREATE FUNCTION journal_state(found jsonb, watched text[]) RETURNS jsonb
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT jsonb_object_agg(
+        ltrim(name, '#'),
+        CASE
+            WHEN name NOT LIKE '#%' THEN found -> name
+            ELSE to_jsonb(left(encode(sha256(convert_to(found ->> ltrim(name, '#'), 'UTF8')), 'hex'), 32))
+        END
+    ) FROM unnest(watched) AS name
+$$;
+
+-- Refuses a changed row without an entry. The arguments of its trigger are the type of the object and
+-- the watched columns.
+--
+-- A command adds its entries in the statement that writes its rows (laari/rules/journal.py). The last
+-- entry of the object has to be of this transaction, with the new values of the row and its owner. For
+-- other code the trigger writes the entry itself: the transaction says who acts, in the setting
+-- `laari.actor` (laari/store/people/acting.py). Times and bytes always have the same form.
+CREATE FUNCTION journal_change() RETURNS trigger
+LANGUAGE plpgsql SET timezone = 'UTC' SET bytea_output = 'hex' AS $$
+DECLARE
+    actor jsonb := nullif(current_setting('laari.actor', true), '')::jsonb;
+    watched text[] := TG_ARGV[1:];
+    keys text[] := ARRAY['id', 'name', 'digest', 'person_id', 'merchant_id', 'tenant_id', 'day',
+        'customer_id', 'starts_at'];
+    found jsonb := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
+    state_before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN journal_state(to_jsonb(OLD), watched) END;
+    state_after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN journal_state(to_jsonb(NEW), watched) END;
+    object text;
+    owner text;
+    only_in text;
+    email jsonb := '{}';
+    noted record;
+BEGIN
+    -- Nothing that is watched has changed, and no key.
+    IF TG_OP = 'UPDATE' AND state_before = state_after
+        AND journal_state(to_jsonb(OLD), keys) = journal_state(found, keys) THEN
+        RETURN NULL;
+    END IF;
+    CASE TG_TABLE_NAME
+        WHEN 'merchants' THEN
+            object := found ->> 'id';
+            owner := object;
+        WHEN 'applications' THEN
+            object := 'app_' || replace(found ->> 'id', '-', '');
+            owner := found ->> 'merchant_id';
+        WHEN 'scheduled_fees' THEN
+            owner := found ->> 'merchant_id';
+            object := owner || ' '
+                || floor(extract(epoch FROM (found ->> 'starts_at')::timestamptz))::bigint;
+        WHEN 'tenants' THEN
+            object := found ->> 'id';
+            owner := found ->> 'merchant_id';
+            only_in := found ->> 'mode';
+        WHEN 'oauth_clients' THEN
+            object := found ->> 'id';
+            owner := found ->> 'merchant_id';
+        WHEN 'tiers' THEN
+            object := found ->> 'name';
+        WHEN 'customers' THEN
+            object := 'cus_' || replace(found ->> 'id', '-', '');
+            only_in := found ->> 'mode';
+            owner := (SELECT merchant_id FROM tenants WHERE id = (found ->> 'sandbox_of')::bigint);
+        WHEN 'wallets' THEN
+            object := found ->> 'account';
+            only_in := found ->> 'mode';
+            owner := (SELECT t.merchant_id FROM customers c JOIN tenants t ON t.id = c.sandbox_of
+                WHERE c.id = (found ->> 'customer_id')::uuid);
+        WHEN 'persons' THEN
+            object := 'per_' || replace(found ->> 'id', '-', '');
+        WHEN 'memberships' THEN
+            object := 'per_' || replace(found ->> 'person_id', '-', '') || ' '
+                || coalesce(found ->> 'merchant_id', 'operator');
+            owner := found ->> 'merchant_id';
+            -- For readers: the person may be removed later.
+            email := jsonb_build_object('email',
+                (SELECT p.email FROM persons p WHERE p.id = (found ->> 'person_id')::uuid));
+        WHEN 'invitations' THEN
+            owner := found ->> 'merchant_id';
+            object := owner || ' ' || (found ->> 'email');
+        WHEN 'second_factors' THEN
+            object := 'per_' || replace(found ->> 'person_id', '-', '');
+        WHEN 'contact_changes' THEN
+            object := 'chg_' || replace(found ->> 'id', '-', '');
+            only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
+        WHEN 'payout_terms' THEN
+            object := found ->> 'tenant_id';
+            SELECT t.merchant_id, t.mode INTO owner, only_in
+            FROM tenants t WHERE t.id = (found ->> 'tenant_id')::bigint;
+        WHEN 'customer_identities' THEN
+            object := 'cus_' || replace(found ->> 'customer_id', '-', '');
+            only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
+        WHEN 'bank_holidays' THEN
+            object := found ->> 'day';
+        WHEN 'wallet_keys' THEN
+            object := substr(found ->> 'digest', 3);  -- without \x
+            SELECT w.mode, t.merchant_id INTO only_in, owner
+            FROM wallets w JOIN customers c ON c.id = w.customer_id
+            LEFT JOIN tenants t ON t.id = c.sandbox_of
+            WHERE w.account = (found ->> 'account')::bigint;
+    END CASE;
+    SELECT j.xid, j.merchant_id, j.mode, j.after::jsonb AS after INTO noted FROM journal j
+    WHERE j.object_type = TG_ARGV[0] AND j.object_id = object ORDER BY j.id DESC LIMIT 1;
+    IF noted.xid = pg_current_xact_id()::text::bigint
+        AND (noted.merchant_id, noted.mode) IS NOT DISTINCT FROM (owner, only_in)
+        AND coalesce(noted.after @> state_after, noted.after IS NULL AND state_after IS NULL)
+    THEN
+        RETURN NULL;
+    END IF;
+    IF actor IS NULL THEN
+        RAISE EXCEPTION 'a change of % needs an actor for the journal', TG_TABLE_NAME
+            USING ERRCODE = 'restrict_violation',
+                HINT = 'A command adds an entry with the new values; other code sets laari.actor.';
+    END IF;
+    INSERT INTO journal (time, actor_kind, actor_name, actor_role, address, action, object_type,
+        object_id, merchant_id, mode, before, after, reason)
+    VALUES (now(), actor ->> 'kind', actor ->> 'name', actor ->> 'role', actor ->> 'address',
+        actor ->> 'action', TG_ARGV[0], object, owner, only_in,
+        (state_before || email)::text, (state_after || email)::text, actor ->> 'reason');
+    RETURN NULL;
+END $$;
+
+-- Only the columns that are watched fire a trigger: the last use of a key, the clock of a sandbox and
+-- the balance of a wallet are none of them, so no payment, charge or request of the APIs does.
+CREATE TRIGGER merchants_journal AFTER INSERT OR DELETE OR UPDATE OF id, name, mode, active, fee_bps,
+        fee_fixed, webhook_url, webhooks_enabled, secret_digest, old_secret_digest, old_secret_until,
+        requires_factor, inactive_reason, sandbox_account, created_at
+    ON merchants FOR EACH ROW EXECUTE FUNCTION journal_change('merchant', 'name', 'mode', 'active',
+        'fee_bps', 'fee_fixed', 'webhook_url', 'webhooks_enabled', 'secret_digest',
+        'old_secret_digest', 'old_secret_until', 'requires_factor', 'inactive_reason',
+        'sandbox_account', 'created_at');
+CREATE TRIGGER applications_journal AFTER INSERT OR DELETE OR UPDATE
+    ON applications FOR EACH ROW EXECUTE FUNCTION journal_change('application', 'merchant_id',
+        'submitted_at', 'submitted_by', 'legal_name', 'registration_number', 'tax_number', 'address',
+        'bank_name', 'bank_holder', 'bank_account', 'monthly_volume', 'contact', 'status',
+        'decided_at', 'decided_by', 'reason');
+CREATE TRIGGER scheduled_fees_journal AFTER INSERT OR DELETE OR UPDATE
+    ON scheduled_fees FOR EACH ROW EXECUTE FUNCTION journal_change('scheduled_fees', 'starts_at',
+        'fee_bps', 'fee_fixed', 'scheduled_by', 'scheduled_at');
+CREATE TRIGGER tenants_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, mode,
+        max_payment
+    ON tenants FOR EACH ROW EXECUTE FUNCTION journal_change('tenant', 'merchant_id', 'mode',
+        'max_payment');
+CREATE TRIGGER oauth_clients_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, name, scope,
+        secret_digest, created_at, expires_at, revoked_at
+    ON oauth_clients FOR EACH ROW EXECUTE FUNCTION journal_change('oauth_client', 'merchant_id',
+        'name', 'scope', 'secret_digest', 'created_at', 'expires_at', 'revoked_at');
+CREATE TRIGGER tiers_journal AFTER INSERT OR DELETE OR UPDATE
+    ON tiers FOR EACH ROW EXECUTE FUNCTION journal_change('tier', 'per_transaction', 'daily',
+        'weekly', 'monthly');
+CREATE TRIGGER customers_journal AFTER INSERT OR DELETE OR UPDATE
+    ON customers FOR EACH ROW EXECUTE FUNCTION journal_change('customer', 'name', 'mode',
+        'sandbox_of', 'mobile', 'email', 'vpa', 'language', '#password_hash', 'created_at',
+        'password_must_change', 'password_first');
+CREATE TRIGGER persons_journal AFTER INSERT OR DELETE OR UPDATE
+    ON persons FOR EACH ROW EXECUTE FUNCTION journal_change('person', 'email', '#password_hash',
+        'created_at', 'password_must_change', 'password_first', 'proven');
+CREATE TRIGGER memberships_journal AFTER INSERT OR DELETE OR UPDATE OF person_id, merchant_id, role,
+        till, created_at
+    ON memberships FOR EACH ROW EXECUTE FUNCTION journal_change('membership', 'role', 'till',
+        'created_at');
+-- An invitation with the digest of another link would let a stranger in, and a deleted factor would
+-- open an account to everybody with its password. A code updates other columns of a factor, and the
+-- use of a recovery code deletes its digest, so a log-in fires nothing.
+CREATE TRIGGER invitations_journal AFTER INSERT OR DELETE OR UPDATE
+    ON invitations FOR EACH ROW EXECUTE FUNCTION journal_change('invitation', 'digest', 'email',
+        'role', 'till', 'invited_by', 'created_at', 'expires_at', 'proves');
+CREATE TRIGGER second_factors_journal AFTER INSERT OR DELETE OR UPDATE OF person_id, created_at,
+        confirmed_at, codes_made_at
+    ON second_factors FOR EACH ROW EXECUTE FUNCTION journal_change('second_factor', 'created_at',
+        'confirmed_at', 'codes_made_at');
+-- No trigger on updates: every payment updates wallets, with the tier among the columns. Commands of
+-- the spine add the entries of tiers and freezes.
+CREATE TRIGGER wallets_journal AFTER INSERT OR DELETE
+    ON wallets FOR EACH ROW EXECUTE FUNCTION journal_change('wallet', 'customer_id', 'mode', 'tier',
+        'frozen_at', 'frozen_reason', 'frozen_silently');
+CREATE TRIGGER wallet_keys_journal AFTER INSERT OR DELETE OR UPDATE OF digest, account, name,
+        created_at, revoked_at
+    ON wallet_keys FOR EACH ROW EXECUTE FUNCTION journal_change('wallet_key', 'account', 'name',
+        'created_at', 'revoked_at');
+
+CREATE TRIGGER payout_terms_journal AFTER INSERT OR UPDATE OR DELETE ON payout_terms FOR EACH ROW
+    EXECUTE FUNCTION journal_change('payout_terms', 'minimum', 'fee', 'on_request',
+        'paused_reason');
+CREATE TRIGGER bank_holidays_journal AFTER INSERT OR UPDATE OR DELETE ON bank_holidays FOR EACH ROW
+    EXECUTE FUNCTION journal_change('bank_holiday', 'name');
+-- Wrong codes are counted in `attempts` and have no entry.
+CREATE TRIGGER contact_changes_journal AFTER INSERT OR DELETE OR UPDATE
+    ON contact_changes FOR EACH ROW EXECUTE FUNCTION journal_change('contact_change', 'customer_id',
+        'contact', 'old_value', 'new_value', 'reason', 'requested_at', 'requested_by', 'code_digest',
+        'code_expires_at', 'status', 'confirmed_at', 'confirmed_by', 'effective_at', 'stop_digest',
+        'ended_at', 'ended_by', 'end_reason');
+CREATE TRIGGER customer_identities_journal AFTER INSERT OR UPDATE OR DELETE ON customer_identities
+    FOR EACH ROW EXECUTE FUNCTION journal_change('identity', '#encrypted', 'entered_at');
+
+-- == First rows ===================================================================================
+
+-- The tiers of a new installation: `DEFAULT_TIERS` of rules/terms.py, in laari. Their entries in the journal name the schema as the actor.
+SELECT set_config(
+    'laari.actor', '{"kind": "service", "name": "schema", "action": "tier.create"}', true
+);
+INSERT INTO tiers (name, per_transaction, daily, weekly, monthly) VALUES
+    ('basic', 500000, 1000000, 3000000, 5000000),
+    ('verified', 5000000, 10000000, 30000000, 50000000),
+    ('business', NULL, NULL, NULL, NULL);
+
 -- == Statistics ===================================================================================
 
--- Autovacuum analyzes the tables of payments again and again while they grow. It reads as many random
--- pages as the largest target of their columns asks for: 30,000 with the default of 100, beside the
--- commits. Their queries go by keys and by whole indexes, so a tenth is enough to plan them.
+-- Autovacuum analyzes the tables of payments, messages and the journal again and again while they
+-- grow. It reads as many random pages as the largest target of their columns asks for: 30,000 with
+-- the default of 100, beside the commits. Their queries go by keys and by whole indexes, so a tenth
+-- is enough to plan them.
 DO $$
 DECLARE
     place record;
@@ -613,9 +1747,9 @@ BEGIN
         SELECT attrelid::regclass AS name, attname
         FROM pg_attribute
         WHERE attnum > 0 AND NOT attisdropped AND attrelid = ANY (ARRAY[
-            'authorizations', 'deliveries', 'delivery_attempts', 'events', 'payment_requests', 'payments',
-            'reference_claims', 'saved_responses', 'transactions', 'transfers', 'wallet_windows',
-            'wallets'
+            'authorizations', 'deliveries', 'delivery_attempts', 'events', 'journal', 'messages',
+            'payment_requests', 'payments', 'reference_claims', 'refunds', 'saved_responses',
+            'transactions', 'transfers', 'wallet_windows', 'wallets'
         ]::regclass[])
         ORDER BY attrelid, attnum
     LOOP
@@ -624,3 +1758,6 @@ BEGIN
 END
 $$;
 ALTER INDEX saved_responses_by_age_of_tenant ALTER COLUMN 1 SET STATISTICS 10;
+ALTER INDEX events_once ALTER COLUMN 3 SET STATISTICS 10;
+ALTER INDEX transfers_once_per_payment ALTER COLUMN 2 SET STATISTICS 10;
+ALTER INDEX transfers_of_merchants ALTER COLUMN 1 SET STATISTICS 10;

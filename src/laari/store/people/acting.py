@@ -49,8 +49,17 @@ async def note(
         "INSERT INTO journal (time, actor_kind, actor_name, actor_role, address, action, "
         "object_type, object_id, merchant_id, before, after, reason) "
         "VALUES (now(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        *(actor.kind, actor.name, actor.role, actor.address, action, object_type, object_id),
-        *(merchant_id, _text(before), _text(after), reason),
+        actor.kind,
+        actor.name,
+        actor.role,
+        actor.address,
+        action,
+        object_type,
+        object_id,
+        merchant_id,
+        _text(before),
+        _text(after),
+        reason,
     )
 
 

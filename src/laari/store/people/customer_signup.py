@@ -10,15 +10,14 @@ from datetime import datetime
 from asyncpg import Connection
 
 from laari.errors import LaariError
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.messages import CodeContent, SignUpKnownContent
-from laari.rules.people.contacts import COUNTRY
-from laari.rules.records import Language
+from laari.rules.records import COUNTRY, Language
 from laari.store.people import customers, notices
 from laari.store.people.logins import CustomerId, Login
 from laari.store.people.notices import Reached
-from laari.store.people.password_links import CODE_DIGITS, LIFE, MOST_ATTEMPTS
-from laari.store.secrets import derive, digest
+from laari.store.secrets import derive
 
 # The first money limit decides; a tier without it is the highest.
 _LOWEST_TIER = (
@@ -46,47 +45,57 @@ async def begin(
         recipient = f"+{COUNTRY}{mobile}"
         if known is not None:
             to = Reached("sms", recipient, known["language"], known["id"], True)
-            await notices.write(connection, to, "signup_known", SignUpKnownContent(now), now)
+            known_content = SignUpKnownContent(now)
+            await notices.write(connection, master, to, "signup_known", known_content, now)
             return
-        code = f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
+        code = f"{secrets.randbelow(10**terms.PASSWORD_CODE_DIGITS):0{terms.PASSWORD_CODE_DIGITS}}"
         await connection.execute(
             "INSERT INTO customer_signups (digest, mobile, name, password_hash, language, "
             "code_digest, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            *(digest(handle), mobile, name, password_hash, language),
-            *(_code_digest(master, handle, code), now + LIFE),
+            _of_request(master, handle),
+            mobile,
+            name,
+            password_hash,
+            language,
+            _code_digest(master, handle, mobile, code),
+            now + terms.PASSWORD_LINK_LIFE,
         )
         to = Reached("sms", recipient, language, None, False)
-        await notices.write(connection, to, "signup_code", CodeContent(code, now + LIFE), now)
+        content = CodeContent(code, now + terms.PASSWORD_LINK_LIFE)
+        await notices.write(connection, master, to, "signup_code", content, now)
 
 
 async def finish(
     connection: Connection, actor: Actor, master: bytes, handle: str, code: str, now: datetime
 ) -> Login | None:
     """Opens a wallet for the right code, once. None for any other, or if the number was taken."""
+    held = _of_request(master, handle)
     async with connection.transaction():
         row = await connection.fetchrow(
             "SELECT mobile, name, password_hash, language, code_digest FROM customer_signups "
             "WHERE digest = $1 AND expires_at > $2 AND attempts < $3 FOR UPDATE",
-            *(digest(handle), now, MOST_ATTEMPTS),
+            held,
+            now,
+            terms.PASSWORD_CODE_ATTEMPTS,
         )
         if row is None:
             return None
-        if not hmac.compare_digest(row["code_digest"], _code_digest(master, handle, code)):
+        expected = _code_digest(master, handle, row["mobile"], code)
+        if not hmac.compare_digest(row["code_digest"], expected):
             await connection.execute(
-                "UPDATE customer_signups SET attempts = attempts + 1 WHERE digest = $1",
-                digest(handle),
+                "UPDATE customer_signups SET attempts = attempts + 1 WHERE digest = $1", held
             )
             return None
-        await connection.execute("DELETE FROM customer_signups WHERE digest = $1", digest(handle))
+        await connection.execute("DELETE FROM customer_signups WHERE digest = $1", held)
         try:
             made = await customers.create(
-                *(connection, actor),
+                connection,
+                actor,
                 name=row["name"],
                 mode="live",
                 tier=await connection.fetchval(_LOWEST_TIER),
                 mobile=row["mobile"],
                 password_hash=row["password_hash"],
-                with_key=False,
             )
         except LaariError:
             return None
@@ -94,5 +103,10 @@ async def finish(
     return Login(CustomerId(made.id), row["password_hash"])
 
 
-def _code_digest(master: bytes, handle: str, code: str) -> bytes:
-    return derive(master, "sign-up-code", f"{handle} {code}")
+def _of_request(master: bytes, handle: str) -> bytes:
+    return derive(master, "sign-up", handle)
+
+
+def _code_digest(master: bytes, handle: str, mobile: str, code: str) -> bytes:
+    """Of this number too: put into the row, another one would not be proved."""
+    return derive(master, "sign-up-code", f"{handle} {mobile} {code}")

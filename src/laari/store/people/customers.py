@@ -11,9 +11,12 @@ from msgspec import Struct
 from laari.errors import LaariError
 from laari.rules import ids, journal
 from laari.rules.actors import Actor
-from laari.rules.records import Language, Mode
+from laari.rules.banking.wallet_money import MoveMoney
+from laari.rules.records import Language, Mode, PendingMovement
+from laari.rules.refusals import Refusal
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import World
+from laari.store.batch.inside import decide_inside
 from laari.store.batch.save import save
 from laari.store.people.acting import acting
 from laari.store.people.passwords import hash_password, new_password
@@ -51,10 +54,13 @@ async def create(
     must_change: bool = False,
     first_password: bool = False,
     password_hash: str | None = None,
-    with_key: bool = True,
+    key_with: bytes | None = None,
+    second_person_above: int | None = None,
 ) -> NewCustomer:
-    """Makes a customer with a wallet, its key and its opening balance.
+    """Makes a customer with a wallet and its opening balance.
 
+    With the master key (`key_with`), the wallet gets its first API key.
+    A live balance counts as a top-up for the rule of the second person, and is refused above it.
     The first log-in asks for (`first_password`) or requires (`must_change`) a new password.
     """
     password = password or new_password()
@@ -77,12 +83,33 @@ async def create(
                 first_password and mode == "live",
             )
             account = await new_account(connection)
-            await open_wallet(connection, actor, customer_id, account, mode, tier, balance)
-            if with_key:
-                await add_key(connection, actor, account, api_key)
+            await open_wallet(connection, actor, customer_id, account, mode, tier)
+            if balance:
+                await _top_up(connection, actor, account, balance, second_person_above)
+            if key_with is not None:
+                await add_key(connection, actor, key_with, account, api_key)
     except asyncpg.UniqueViolationError as error:
-        raise LaariError(TAKEN[error.constraint_name]) from error
+        other = "another command of this person was first: try again"
+        raise LaariError(TAKEN.get(error.constraint_name, other)) from error
     return NewCustomer(customer_id, mode, account, api_key, password)
+
+
+async def _top_up(
+    connection: Connection,
+    actor: Actor,
+    account: int,
+    balance: int,
+    second_person_above: int | None,
+) -> None:
+    """Books the opening balance, inside the transaction that makes the wallet."""
+    command = MoveMoney(actor, None, account, "topup", balance, "Opening balance")
+    outcome = await decide_inside(connection, command, second_person_above=second_person_above)
+    if isinstance(outcome, Refusal):
+        raise LaariError(outcome.message)
+    if isinstance(outcome, PendingMovement):
+        raise LaariError(
+            "this balance needs a second person: create the wallet without one, and then top it up"
+        )
 
 
 async def new_account(connection: Connection) -> int:
@@ -119,7 +146,9 @@ async def let_log_in(
         await connection.execute(
             "UPDATE customers SET email = $2, password_hash = $3 WHERE password_hash IS NULL "
             "AND id = (SELECT customer_id FROM wallets WHERE account = $1)",
-            *(account, email, hash_password(password)),
+            account,
+            email,
+            hash_password(password),
         )
 
 
@@ -139,7 +168,7 @@ async def open_wallet(
     account: int,
     mode: Mode,
     tier: str,
-    balance: int,
+    balance: int = 0,
     merchant_id: str | None = None,
 ) -> None:
     """Opens a wallet; its first money is booked like any other from outside."""

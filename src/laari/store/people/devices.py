@@ -14,6 +14,7 @@ UNKNOWN = "unknown"
 
 async def open_session(
     connection: Connection,
+    master: bytes,
     whose: Whose,
     now: datetime,
     verified: str,
@@ -29,10 +30,10 @@ async def open_session(
     """
     async with connection.transaction():
         token = await sessions.open_for(
-            connection, whose, now, verified, page, opened, with_factor=with_factor
+            connection, master, whose, now, verified, page, opened, with_factor=with_factor
         )
         to = await notices.reached(connection, whose, channels) if token and channels else None
         if to is not None and to.proven:
             content = DeviceContent(opened.device or UNKNOWN, opened.address or UNKNOWN, now)
-            await notices.write(connection, to, "new_device", content, now)
+            await notices.write(connection, master, to, "new_device", content, now)
         return token

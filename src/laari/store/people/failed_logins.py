@@ -53,7 +53,11 @@ async def count(connection: Connection, whose: Whose, at: datetime, attempts: in
         "INSERT INTO failed_logins AS held (kind, whose, day, attempts, last_at) "
         "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, whose, day) DO UPDATE SET "
         "attempts = held.attempts + $4, last_at = greatest(held.last_at, $5)",
-        *(table_of(whose).object_type, whose.id, local_day(at), attempts, at),
+        table_of(whose).object_type,
+        whose.id,
+        local_day(at),
+        attempts,
+        at,
     )
 
 
@@ -71,6 +75,7 @@ async def of_merchant(connection: Connection, merchant_id: str, limit: int) -> l
         "JOIN persons p ON p.id = b.person_id "
         "JOIN failed_logins f ON f.kind = 'person' AND f.whose = p.id "
         "WHERE b.merchant_id = $1 ORDER BY f.day DESC, p.email LIMIT $2",
-        *(merchant_id, limit),
+        merchant_id,
+        limit,
     )
     return [FailedDay(*row) for row in rows]

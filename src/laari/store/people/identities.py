@@ -43,7 +43,8 @@ async def enter(
         await connection.execute(
             "INSERT INTO customer_identities (customer_id, encrypted) VALUES ($1, $2) "
             "ON CONFLICT (customer_id) DO UPDATE SET encrypted = $2, entered_at = now()",
-            *(customer_id, encrypt(master, plain, _context(customer_id))),
+            customer_id,
+            encrypt(master, plain, _context(customer_id)),
         )
 
 
@@ -61,7 +62,7 @@ async def view(
         # Another type than that of the data: the last entry of an object is its present state.
         shown = ids.show_id(ids.CUSTOMER, customer_id)
         await note(
-            *(connection, actor, "identity.view", "identity_view", shown), after={}, reason=reason
+            connection, actor, "identity.view", "identity_view", shown, after={}, reason=reason
         )
     return msgspec.json.decode(plain, type=Identity)
 

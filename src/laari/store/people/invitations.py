@@ -1,26 +1,25 @@
 """Invitations to a role at a merchant, by a link that works once and for 24 hours."""
 
-import os
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules import ids
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.messages import InvitationContent
 from laari.rules.people.permissions import MerchantRole
 from laari.rules.records import Language
-from laari.rules.shapes.envelopes import to_json
-from laari.store.people import memberships, persons
+from laari.store.people import memberships, notices, persons
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import MembershipError
+from laari.store.people.notices import Reached
 from laari.store.people.persons import EmailTakenError, NewLogin
-from laari.store.secrets import digest, new_secret
+from laari.store.reads import messages
+from laari.store.secrets import derive, new_secret
 
-LIFE = timedelta(hours=24)
-MOST = 50  # open invitations of one merchant
+_LOCK = 0x6C61_6101  # the first half of an advisory lock: "la", and which of its locks
 
 
 class Offer(NamedTuple):
@@ -56,6 +55,7 @@ FROM invitations i JOIN merchants m ON m.id = i.merchant_id LEFT JOIN persons p 
 async def invite(
     connection: Connection,
     actor: Actor,
+    master: bytes,
     merchant_id: str,
     offer: Offer,
     now: datetime,
@@ -71,66 +71,82 @@ async def invite(
     about the address: the inviter could open it.
     """
     token = new_secret("")
-    invited = Invited(f"{page}/{token}", now + LIFE, language is not None)
+    invited = Invited(f"{page}/{token}", now + terms.INVITATION_LIFE, language is not None)
     async with memberships.changing(connection, actor, "invitation.create", merchant_id):
         taken = await connection.fetchval(
             "SELECT true FROM memberships b JOIN persons p ON p.id = b.person_id "
             "WHERE b.merchant_id = $1 AND p.email = $2",
-            *(merchant_id, offer.email),
+            merchant_id,
+            offer.email,
         )
         if taken:
             raise MembershipError(f"{offer.email} already logs in to {merchant_id}")
         await connection.execute(
             "DELETE FROM invitations WHERE merchant_id = $1 AND email = $2",
-            *(merchant_id, offer.email),
+            merchant_id,
+            offer.email,
         )
         count = await connection.fetchval(
             "SELECT count(*) FROM invitations WHERE merchant_id = $1 AND expires_at > $2",
-            *(merchant_id, now),
+            merchant_id,
+            now,
         )
-        if count >= MOST:
-            raise MembershipError(f"a merchant has at most {MOST} open invitations")
+        if count >= terms.OPEN_INVITATIONS:
+            raise MembershipError(
+                f"a merchant has at most {terms.OPEN_INVITATIONS} open invitations"
+            )
         await connection.execute(
             "INSERT INTO invitations (digest, merchant_id, email, role, till, invited_by, "
             "created_at, expires_at, proves) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-            *(digest(token), merchant_id, *offer),
-            *(None if by is None else by.id, now, invited.expires_at),
+            _of_link(master, token),
+            merchant_id,
+            *offer,
+            None if by is None else by.id,
+            now,
+            invited.expires_at,
             by is None or invited.is_sent,
         )
         if language is not None:
-            await _send(connection, merchant_id, offer, invited, now, language)
+            await _send(connection, master, merchant_id, offer, invited, now, language)
     return invited
 
 
 async def _send(
     connection: Connection,
+    master: bytes,
     merchant_id: str,
     offer: Offer,
     invited: Invited,
     now: datetime,
     language: Language,
 ) -> None:
+    """Refuses one invitation too many. Merchants that invite the same address wait in turn."""
+    await connection.execute("SELECT pg_advisory_xact_lock($1, hashtext($2))", _LOCK, offer.email)
+    if await messages.invitations_to(connection, offer.email, now) >= terms.INVITATIONS_A_DAY:
+        raise MembershipError(
+            f"{offer.email} got {terms.INVITATIONS_A_DAY} invitations in 24 hours: try again later"
+        )
     name = await connection.fetchval("SELECT name FROM merchants WHERE id = $1", merchant_id)
     content = InvitationContent(name, offer.role, invited.expires_at, invited.link)
-    await connection.execute(
-        "INSERT INTO messages (id, created_at, kind, channel, recipient, language, parameters) "
-        "VALUES ($1, $2, 'invitation', 'email', $3, $4, $5)",
-        *(ids.new_id(now, os.urandom), now, offer.email, language, to_json(content).decode()),
-    )
+    to = Reached("email", offer.email, language, None, False)
+    await notices.write(connection, master, to, "invitation", content, now)
 
 
 async def list_open(connection: Connection, merchant_id: str, now: datetime) -> list[Invitation]:
     rows = await connection.fetch(
         f"{_SELECT} WHERE i.merchant_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.email",
-        *(merchant_id, now),
+        merchant_id,
+        now,
     )
     return [Invitation(*row) for row in rows]
 
 
-async def find(connection: Connection, token: str, now: datetime) -> Invitation | None:
+async def find(
+    connection: Connection, master: bytes, token: str, now: datetime
+) -> Invitation | None:
     """None for a link that was used, has expired, was withdrawn or never existed."""
     row = await connection.fetchrow(
-        f"{_SELECT} WHERE i.digest = $1 AND i.expires_at > $2", digest(token), now
+        f"{_SELECT} WHERE i.digest = $1 AND i.expires_at > $2", _of_link(master, token), now
     )
     return None if row is None else Invitation(*row)
 
@@ -140,7 +156,8 @@ async def withdraw(connection: Connection, actor: Actor, merchant_id: str, email
     async with memberships.changing(connection, actor, "invitation.withdraw", merchant_id):
         gone = await connection.fetchval(
             "DELETE FROM invitations WHERE merchant_id = $1 AND email = $2 RETURNING true",
-            *(merchant_id, email),
+            merchant_id,
+            email,
         )
     return gone is not None
 
@@ -148,6 +165,7 @@ async def withdraw(connection: Connection, actor: Actor, merchant_id: str, email
 async def accept(
     connection: Connection,
     actor: Actor,
+    master: bytes,
     token: str,
     now: datetime,
     *,
@@ -158,7 +176,7 @@ async def accept(
 
     None if the link is not valid, or not for this person. Of two uses at once one succeeds.
     """
-    found = await find(connection, token, now)
+    found = await find(connection, master, token, now)
     if found is None:
         return None
     async with memberships.changing(
@@ -166,7 +184,8 @@ async def accept(
     ):
         proves = await connection.fetchval(
             "DELETE FROM invitations WHERE digest = $1 AND expires_at > $2 RETURNING proves",
-            *(digest(token), now),
+            _of_link(master, token),
+            now,
         )
         if proves is None:
             return None
@@ -178,6 +197,10 @@ async def accept(
             await connection.execute("UPDATE persons SET proven = true WHERE id = $1", person.id)
         await memberships.join(connection, found.merchant_id, person, found.role, found.till)
     return found, person
+
+
+def _of_link(master: bytes, token: str) -> bytes:
+    return derive(master, "invitation", token)
 
 
 async def _enrol(connection: Connection, email: str, login: NewLogin) -> PersonId:

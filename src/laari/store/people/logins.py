@@ -35,17 +35,11 @@ class LoginTable(NamedTuple):
     name: str
     object_type: str  # in the journal
     column: str  # of the table `sessions`
-    is_live: str  # whether real people and money are behind it
+    is_real: str  # whether a real person logs in with it, as SQL
 
 
 _CUSTOMERS = LoginTable("customers", "customer", "customer_id", "mode = 'live'")
-_PERSONS = LoginTable(
-    "persons",
-    "person",
-    "person_id",
-    "EXISTS (SELECT FROM memberships b LEFT JOIN merchants m ON m.id = b.merchant_id "
-    "WHERE b.person_id = persons.id AND (b.merchant_id IS NULL OR m.mode = 'live'))",
-)
+_PERSONS = LoginTable("persons", "person", "person_id", "true")
 
 
 def show_whose(whose: Whose) -> str:
@@ -105,11 +99,11 @@ async def set_password(
 
     None without such a person, or if `verified` is no longer the hash: of two changes one fails.
     """
-    table, object_type, _, is_live = table_of(whose)
+    table, object_type, _, is_real = table_of(whose)
     async with acting(connection, actor, f"{object_type}.set_password"):
         # A log-in with the old password locks the row too: its session is ended here or not opened.
         changed = await connection.fetchval(
-            f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_live}, "
+            f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_real}, "
             "password_first = false WHERE id = $1 "
             "AND password_hash = coalesce($3, password_hash) RETURNING true",
             whose.id,
@@ -139,7 +133,11 @@ async def end_of_other(connection: Connection, actor: Actor, whose: Whose) -> in
         ended = await end_all(connection, whose)
         if ended:
             await note(
-                *(connection, actor, "sessions.end", "sessions", show_whose(whose)),
+                connection,
+                actor,
+                "sessions.end",
+                "sessions",
+                show_whose(whose),
                 after={"ended": ended},
             )
     return ended

@@ -80,7 +80,8 @@ async def role_in_session(
     role: MerchantRole | None = await connection.fetchval(
         "SELECT b.role FROM sessions s JOIN memberships b USING (person_id) "
         "WHERE s.digest = $1 AND b.merchant_id = $2 AND $2 <> ALL (s.ended_for)",
-        *(session, merchant_id),
+        session,
+        merchant_id,
     )
     return role
 
@@ -113,29 +114,27 @@ async def changing(
     merchant_id: str | None,
     *,
     only_owners: bool = True,
-) -> AsyncIterator[bool]:
-    """A transaction that holds the merchant; gives whether real people and money are behind it.
+) -> AsyncIterator[None]:
+    """A transaction that holds the merchant.
 
     A person has to be an owner now: the role may have been lost since the request came.
     """
     async with acting(connection, actor, action):
-        is_live = True
         if merchant_id is not None:
-            is_live = await connection.fetchval(
-                "SELECT mode = 'live' FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
-            )
-        if is_live is None:
-            raise LaariError(f"no merchant has the id {merchant_id}")
+            lock = "SELECT true FROM merchants WHERE id = $1 FOR NO KEY UPDATE"
+            if await connection.fetchval(lock, merchant_id) is None:
+                raise LaariError(f"no merchant has the id {merchant_id}")
         if only_owners and actor.kind == "person":
             await _check_is_owner(connection, merchant_id, actor.name)
-        yield is_live
+        yield
 
 
 async def _check_is_owner(connection: Connection, merchant_id: str | None, email: str) -> None:
     role = await connection.fetchval(
         "SELECT role FROM memberships b JOIN persons p ON p.id = b.person_id "
         "WHERE b.merchant_id = $1 AND p.email = $2",
-        *(merchant_id, email),
+        merchant_id,
+        email,
     )
     if role != "owner":
         raise MembershipError("only an owner can change people")
@@ -161,9 +160,7 @@ async def add(
     login: NewLogin,
 ) -> Enrolled:
     """Adds a person, whose login is used only if they have none or have not proved the address."""
-    async with changing(connection, actor, "membership.add", merchant_id) as is_live:
-        if not is_live:  # a sandbox has no real people: they need not change their password
-            login = login._replace(must_change=False, first_password=False)
+    async with changing(connection, actor, "membership.add", merchant_id):
         enrolled = await persons.enrol(connection, email, login)
         await join(connection, merchant_id, enrolled.id, role, till)
         await _check_owner(connection, merchant_id, FIRST_IS_OWNER)
@@ -181,7 +178,10 @@ async def join(
     try:
         await connection.execute(
             "INSERT INTO memberships (person_id, merchant_id, role, till) VALUES ($1, $2, $3, $4)",
-            *(whose.id, merchant_id, role, till),
+            whose.id,
+            merchant_id,
+            role,
+            till,
         )
     except asyncpg.UniqueViolationError:
         raise MembershipError(
@@ -212,7 +212,10 @@ async def _set_role(
     changed = await connection.fetchval(
         "UPDATE memberships SET role = $3, till = $4 "
         "WHERE merchant_id IS NOT DISTINCT FROM $1 AND person_id = $2 RETURNING true",
-        *(merchant_id, whose.id, role, till),
+        merchant_id,
+        whose.id,
+        role,
+        till,
     )
     if changed is None:
         raise MembershipError(f"this person does not log in to {_named(merchant_id)}")
@@ -225,7 +228,8 @@ async def transfer_ownership(
     async with changing(connection, actor, "membership.transfer", merchant_id):
         role = await connection.fetchval(
             "SELECT role FROM memberships WHERE merchant_id = $1 AND person_id = $2",
-            *(merchant_id, giver.id),
+            merchant_id,
+            giver.id,
         )
         if giver == receiver or role != "owner":
             raise MembershipError("only an owner can transfer ownership, to another person")
@@ -253,7 +257,8 @@ async def remove(
         gone = await connection.fetchval(
             "DELETE FROM memberships WHERE merchant_id IS NOT DISTINCT FROM $1 "
             "AND person_id = $2 RETURNING role",
-            *(merchant_id, whose.id),
+            merchant_id,
+            whose.id,
         )
         if gone is None:
             raise MembershipError(f"this person does not log in to {_named(merchant_id)}")
@@ -282,11 +287,16 @@ async def end_sessions(
         ended = await connection.fetch(
             "UPDATE sessions SET ended_for = ended_for || $2::text "
             "WHERE person_id = $1 AND $2 <> ALL (ended_for) RETURNING true",
-            *(whose.id, merchant_id),
+            whose.id,
+            merchant_id,
         )
         if ended:
             await note(
-                *(connection, actor, "sessions.end", "sessions", show_whose(whose)),
+                connection,
+                actor,
+                "sessions.end",
+                "sessions",
+                show_whose(whose),
                 merchant_id=merchant_id,
                 after={"ended": len(ended)},
             )
@@ -299,7 +309,8 @@ async def _withdraw_invitations(
     """A person who is no longer an owner must not come back through an invitation to a friend."""
     await connection.execute(
         "DELETE FROM invitations WHERE merchant_id = $1 AND invited_by = $2",
-        *(merchant_id, whose.id),
+        merchant_id,
+        whose.id,
     )
 
 

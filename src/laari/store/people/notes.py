@@ -20,7 +20,9 @@ class Note(Struct, frozen=True):
 async def add(connection: Connection, actor: Actor, customer_id: UUID, text: str) -> None:
     await connection.execute(
         "INSERT INTO customer_notes (customer_id, author, text) VALUES ($1, $2, $3)",
-        *(customer_id, actor.name, text),
+        customer_id,
+        actor.name,
+        text,
     )
 
 
@@ -29,6 +31,7 @@ async def of_customer(connection: Connection, customer_id: UUID, most: int) -> l
     rows = await connection.fetch(
         "SELECT time, author, text FROM customer_notes WHERE customer_id = $1 "
         "ORDER BY id DESC LIMIT $2",
-        *(customer_id, most),
+        customer_id,
+        most,
     )
     return [Note(*row) for row in rows]

@@ -9,10 +9,21 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules import ids
-from laari.rules.messages import reach
+from laari.rules.messages import addressed, reach
 from laari.rules.records import Channel, Language, MessageKind
 from laari.rules.shapes.envelopes import to_json
 from laari.store.people.logins import CustomerId, Whose
+from laari.store.secrets import encrypt
+
+
+class Outbox(NamedTuple):
+    """The channels of the service, and the master key that encrypts messages."""
+
+    channels: frozenset[str]
+    master: bytes
+
+
+NO_OUTBOX = Outbox(frozenset(), b"")
 
 
 class Reached(NamedTuple):
@@ -46,11 +57,29 @@ async def reached(connection: Connection, whose: Whose, channels: frozenset[str]
 
 
 async def write(
-    connection: Connection, to: Reached, kind: MessageKind, content: Struct, now: datetime
+    connection: Connection,
+    master: bytes,
+    to: Reached,
+    kind: MessageKind,
+    content: Struct,
+    now: datetime,
+    *,
+    tenant_id: int | None = None,
+    object_id: UUID | None = None,
 ) -> None:
+    message_id = ids.new_id(now, os.urandom)
+    sealed_to = addressed(message_id, kind, to.channel, to.recipient, to.language)
     await connection.execute(
         "INSERT INTO messages (id, created_at, kind, channel, recipient, language, parameters, "
-        "customer_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-        *(ids.new_id(now, os.urandom), now, kind, to.channel, to.recipient, to.language),
-        *(to_json(content).decode(), to.customer_id),
+        "customer_id, tenant_id, object_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        message_id,
+        now,
+        kind,
+        to.channel,
+        to.recipient,
+        to.language,
+        encrypt(master, to_json(content), sealed_to),
+        to.customer_id,
+        tenant_id,
+        object_id,
     )

@@ -12,6 +12,7 @@ from laari.rules.actors import Actor
 from laari.store.people import logins
 from laari.store.people.acting import acting
 from laari.store.people.logins import PersonId
+from laari.store.reads.tenants import has_live_side
 
 
 class NewLogin(NamedTuple):
@@ -48,7 +49,9 @@ async def enrol(connection: Connection, email: str, login: NewLogin) -> Enrolled
     made = await connection.fetchval(
         "INSERT INTO persons (id, email, password_hash, password_must_change, password_first, "
         "proven) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING RETURNING true",
-        *(person_id, email, *login),
+        person_id,
+        email,
+        *login,
     )
     if made:
         return Enrolled(PersonId(person_id), True)
@@ -64,7 +67,8 @@ async def enrol(connection: Connection, email: str, login: NewLogin) -> Enrolled
         await connection.execute(
             "UPDATE persons SET password_hash = $2, password_must_change = $3, "
             "password_first = $4, proven = $5 WHERE id = $1",
-            *(whose.id, *login),
+            whose.id,
+            *login,
         )
         await _forget_factor(connection, whose)
         await logins.end_all(connection, whose)
@@ -90,9 +94,8 @@ async def _forget_factor(connection: Connection, whose: PersonId) -> None:
     """
     await connection.execute(
         "DELETE FROM second_factors WHERE person_id = $1 AND NOT EXISTS ("
-        "SELECT FROM memberships b LEFT JOIN tenants t "
-        "ON t.merchant_id = b.merchant_id AND t.mode = 'live' "
-        "WHERE b.person_id = $1 AND (b.merchant_id IS NULL OR t.id IS NOT NULL))",
+        "SELECT FROM memberships b WHERE b.person_id = $1 "
+        f"AND (b.merchant_id IS NULL OR {has_live_side('b.merchant_id')}))",
         whose.id,
     )
 

@@ -7,13 +7,13 @@ is accepted once.
 import secrets
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from asyncpg import Connection
+from asyncpg import Connection, Record
 
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.second_factor import (
-    RECOVERY_CODES,
     SEED_LETTERS,
     accepted_step,
     is_recovery_code,
@@ -26,7 +26,6 @@ from laari.store.people.acting import acting
 from laari.store.people.logins import PersonId
 from laari.store.secrets import MasterKeyError, decrypt, derive, encrypt
 
-PENDING = timedelta(hours=1)  # for the first code after the set-up began
 _BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _RECOVERY = "abcdefghjkmnpqrstvwxyz23456789"  # nothing to misread
 _RECOVERY_LETTERS = 10
@@ -83,7 +82,9 @@ async def begin(
             "VALUES ($1, $2, $3) ON CONFLICT (person_id) DO UPDATE "
             "SET seed_encrypted = excluded.seed_encrypted, created_at = excluded.created_at "
             "WHERE second_factors.confirmed_at IS NULL",
-            *(whose.id, encrypt(master, seed.encode(), _context(whose, session_digest)), now),
+            whose.id,
+            encrypt(master, seed.encode(), _context(whose, session_digest)),
+            now,
         )
 
 
@@ -94,7 +95,8 @@ async def pending_seed(
     encrypted = await connection.fetchval(
         "SELECT seed_encrypted FROM second_factors "
         "WHERE person_id = $1 AND confirmed_at IS NULL AND created_at > $2",
-        *(whose.id, now - PENDING),
+        whose.id,
+        now - terms.FACTOR_SET_UP_WITHIN,
     )
     return None if encrypted is None else _own_seed(master, encrypted, whose, session_digest)
 
@@ -125,7 +127,11 @@ async def confirm(
         # A log-in locks this row too: it is half-open from now on, or its session ends here.
         await connection.execute("SELECT FROM persons WHERE id = $1 FOR UPDATE", whose.id)
         row = await _locked(connection, whose)
-        if row is None or row["confirmed_at"] is not None or row["created_at"] <= now - PENDING:
+        if (
+            row is None
+            or row["confirmed_at"] is not None
+            or row["created_at"] <= now - terms.FACTOR_SET_UP_WITHIN
+        ):
             return None
         seed = _own_seed(master, row["seed_encrypted"], whose, session_digest)
         if seed is None:
@@ -136,7 +142,9 @@ async def confirm(
         await connection.execute(
             "UPDATE second_factors SET confirmed_at = $2, codes_made_at = $2, seed_encrypted = $3 "
             "WHERE person_id = $1",
-            *(whose.id, now, encrypt(master, seed.encode(), _context(whose))),
+            whose.id,
+            now,
+            encrypt(master, seed.encode(), _context(whose)),
         )
         await connection.execute(
             "DELETE FROM sessions WHERE person_id = $1 AND digest <> $2", whose.id, session_digest
@@ -171,13 +179,13 @@ async def open_session(
 ) -> str | CodeProblem | None:
     """Opens a half-open session with a code, under a new token. None if the session has ended."""
     async with connection.transaction():
-        found = await sessions.half_open(connection, token, now)
+        found = await sessions.half_open(connection, master, token, now)
         if found is None:
             return None
         problem = await check_locked(connection, master, found, code, now)
         if problem is not None:
             return problem
-        return await sessions.complete(connection, token, now)
+        return await sessions.complete(connection, master, token, found, now)
 
 
 async def renew_recovery_codes(
@@ -203,7 +211,7 @@ async def remove(connection: Connection, actor: Actor, whose: PersonId) -> bool:
     return removed is not None
 
 
-async def _locked(connection: Connection, whose: PersonId) -> Any:
+async def _locked(connection: Connection, whose: PersonId) -> Record | None:
     return await connection.fetchrow(
         "SELECT seed_encrypted, created_at, confirmed_at, last_step, failures, blocked_until "
         "FROM second_factors WHERE person_id = $1 FOR UPDATE",
@@ -215,7 +223,7 @@ async def _check_step(
     connection: Connection,
     master: bytes,
     whose: PersonId,
-    row: Any,
+    row: Record,
     seed: str,
     code: str,
     now: datetime,
@@ -230,13 +238,16 @@ async def _check_step(
         wait = wait_after(failures)
         await connection.execute(
             "UPDATE second_factors SET failures = $2, blocked_until = $3 WHERE person_id = $1",
-            *(whose.id, failures, now + wait if wait else None),
+            whose.id,
+            failures,
+            now + wait if wait else None,
         )
         return CodeProblem(wait)
     await connection.execute(
         "UPDATE second_factors SET last_step = greatest(last_step, $2), failures = 0, "
         "blocked_until = NULL WHERE person_id = $1",
-        *(whose.id, step or 0),
+        whose.id,
+        step or 0,
     )
     return None
 
@@ -248,7 +259,8 @@ async def _use_recovery_code(
         return False
     used = await connection.fetchval(
         "DELETE FROM recovery_codes WHERE person_id = $1 AND digest = $2 RETURNING true",
-        *(whose.id, _recovery_digest(master, whose, code)),
+        whose.id,
+        _recovery_digest(master, whose, code),
     )
     return used is not None
 
@@ -256,7 +268,7 @@ async def _use_recovery_code(
 async def _new_recovery_codes(connection: Connection, master: bytes, whose: PersonId) -> list[str]:
     codes = [
         "".join(secrets.choice(_RECOVERY) for _ in range(_RECOVERY_LETTERS))
-        for _ in range(RECOVERY_CODES)
+        for _ in range(terms.RECOVERY_CODES)
     ]
     await connection.execute("DELETE FROM recovery_codes WHERE person_id = $1", whose.id)
     await connection.executemany(

@@ -1,24 +1,21 @@
-"""Sessions of the pages; the database has only the digest of a token.
+"""Sessions of the pages; the database has only what the master key makes of a token.
 
 A session from a checkout or approval page is valid for that page only.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from asyncpg import Connection
 
+from laari.rules import terms
 from laari.rules.actors import Payer
 from laari.rules.records import Contact, Language, Mode
-from laari.store.people.logins import CustomerId, PersonId, Whose, table_of
-from laari.store.secrets import digest, new_secret
+from laari.store.people.logins import CustomerId, PersonId, Whose, show_whose, table_of
+from laari.store.secrets import bind, derive, is_bound, new_secret
 
-IDLE = timedelta(minutes=30)
-LIFE = timedelta(hours=12)
-HALF_OPEN = timedelta(minutes=10)  # for the code after the password
 MOST_LISTED = 50  # a person with very many sessions would stop the process that renders them
-SEEN_EVERY = timedelta(minutes=1)  # how exactly `seen_at` is kept: not one write per request
 
 _OPEN = "s.seen_at > $2 AND s.created_at > $3"
 _HAS_FACTOR = (
@@ -72,34 +69,61 @@ Session: TypeAlias = CustomerSession | PersonSession
 
 
 async def of_customer(
-    connection: Connection, token: str, now: datetime, page: str | None = None
+    connection: Connection, master: bytes, token: str, now: datetime, page: str | None = None
 ) -> CustomerSession | None:
     """The session with this token, if it is valid everywhere or for this page."""
     row = await connection.fetchrow(
-        "SELECT s.digest, s.authenticated_at, s.seen_at, c.id, c.name, c.mode, w.account, "
-        "c.password_must_change, c.email, c.language "
+        "SELECT s.binding, s.page, s.digest, s.authenticated_at, s.seen_at, c.id, c.name, "
+        "c.mode, w.account, c.password_must_change, c.email, c.language "
         "FROM sessions s JOIN customers c ON c.id = s.customer_id "
         "JOIN wallets w ON w.customer_id = c.id "
         f"WHERE s.digest = $1 AND {_OPEN} AND (s.page IS NULL OR s.page = $4)",
-        digest(token),
-        now - IDLE,
-        now - LIFE,
+        _whole(master, token),
+        now - terms.SESSION_IDLE,
+        now - terms.SESSION_LIFE,
         page,
     )
-    return None if row is None else CustomerSession(*row)
+    if row is None:
+        return None
+    binding, only_page, *rest = row
+    session = CustomerSession(*rest)
+    return session if _is_bound(master, binding, session, only_page) else None
 
 
-async def of_person(connection: Connection, token: str, now: datetime) -> PersonSession | None:
+async def of_person(
+    connection: Connection, master: bytes, token: str, now: datetime
+) -> PersonSession | None:
     row = await connection.fetchrow(
-        "SELECT s.digest, s.authenticated_at, s.seen_at, p.id, p.email, p.password_must_change, "
-        f"s.merchant_id, s.ended_for, {_HAS_FACTOR} "
+        "SELECT s.binding, s.digest, s.authenticated_at, s.seen_at, p.id, p.email, "
+        f"p.password_must_change, s.merchant_id, s.ended_for, {_HAS_FACTOR} "
         "FROM sessions s JOIN persons p ON p.id = s.person_id "
         f"WHERE s.digest = $1 AND {_OPEN} AND NOT s.factor_due",
-        digest(token),
-        now - IDLE,
-        now - LIFE,
+        _whole(master, token),
+        now - terms.SESSION_IDLE,
+        now - terms.SESSION_LIFE,
     )
-    return None if row is None else PersonSession(*row)
+    if row is None:
+        return None
+    binding, *rest = row
+    session = PersonSession(*rest)
+    return session if _is_bound(master, binding, session, None) else None
+
+
+def _whole(master: bytes, token: str) -> bytes:
+    return derive(master, "session", token)
+
+
+def _half(master: bytes, token: str) -> bytes:
+    """Another digest for a half-open session: nothing that is changed in its row completes it."""
+    return derive(master, "half-open session", token)
+
+
+def _bind(master: bytes, held: bytes, whose: Whose, page: str | None) -> bytes:
+    return bind(master, held, show_whose(whose), page or "")
+
+
+def _is_bound(master: bytes, binding: bytes, session: Session, page: str | None) -> bool:
+    return is_bound(master, binding, session.digest, show_whose(session.whose), page or "")
 
 
 class Opened(NamedTuple):
@@ -114,6 +138,7 @@ NOWHERE = Opened()
 
 async def open_for(
     connection: Connection,
+    master: bytes,
     whose: Whose,
     now: datetime,
     verified: str,
@@ -130,38 +155,59 @@ async def open_for(
     token = new_secret("")
     table, _, column, _ = table_of(whose)
     due = _HAS_FACTOR if isinstance(whose, PersonId) and not with_factor else "false"
+    whole, half = _whole(master, token), _half(master, token)
     made = await connection.fetchval(
         # The lock makes a change of the password wait for this, or this for the change.
-        f"WITH login AS (SELECT id FROM {table} WHERE id = $2 AND password_hash = $4 FOR SHARE) "
-        f"INSERT INTO sessions (digest, {column}, created_at, authenticated_at, seen_at, page, "
-        f"address, device, factor_due) SELECT $1, id, $3, $3, $3, $5, $6, $7, {due} FROM login p "
-        "RETURNING true",
-        digest(token),
+        f"WITH login AS (SELECT id FROM {table} WHERE id = $1 AND password_hash = $3 FOR SHARE) "
+        f"INSERT INTO sessions ({column}, created_at, authenticated_at, seen_at, page, address, "
+        "device, factor_due, digest, binding) SELECT id, $2, $2, $2, $4, $5, $6, due, "
+        "CASE WHEN due THEN $7::bytea ELSE $8 END, CASE WHEN due THEN $9::bytea ELSE $10 END "
+        f"FROM login p CROSS JOIN LATERAL (SELECT {due}) AS factor (due) RETURNING true",
         whose.id,
         now,
         verified,
         page,
         *opened,
+        half,
+        whole,
+        _bind(master, half, whose, page),
+        _bind(master, whole, whose, page),
     )
     return token if made else None
 
 
-async def half_open(connection: Connection, token: str, now: datetime) -> PersonId | None:
+async def half_open(
+    connection: Connection, master: bytes, token: str, now: datetime
+) -> PersonId | None:
     """The person of a session that waits for the second factor."""
-    found = await connection.fetchval(
-        "SELECT person_id FROM sessions WHERE digest = $1 AND factor_due AND created_at > $2",
-        *(digest(token), now - HALF_OPEN),
+    held = _half(master, token)
+    row = await connection.fetchrow(
+        "SELECT person_id, binding FROM sessions "
+        "WHERE digest = $1 AND factor_due AND created_at > $2",
+        held,
+        now - terms.FACTOR_CODE_WITHIN,
     )
-    return None if found is None else PersonId(found)
+    if row is None:
+        return None
+    whose = PersonId(row["person_id"])
+    return whose if is_bound(master, row["binding"], held, show_whose(whose), "") else None
 
 
-async def complete(connection: Connection, token: str, now: datetime) -> str | None:
+async def complete(
+    connection: Connection, master: bytes, token: str, whose: PersonId, now: datetime
+) -> str | None:
     """Opens a half-open session wholly, under a new token: the old one proves only a password."""
     new = new_secret("")
+    whole = _whole(master, new)
     opened = await connection.fetchval(
-        "UPDATE sessions SET digest = $2, factor_due = false, authenticated_at = $3, seen_at = $3 "
-        "WHERE digest = $1 AND factor_due RETURNING true",
-        *(digest(token), digest(new), now),
+        "UPDATE sessions SET digest = $2, binding = $3, factor_due = false, "
+        "authenticated_at = $4, seen_at = $4 "
+        "WHERE digest = $1 AND factor_due AND person_id = $5 RETURNING true",
+        _half(master, token),
+        whole,
+        _bind(master, whole, whose, None),
+        now,
+        whose.id,
     )
     return new if opened else None
 
@@ -183,7 +229,10 @@ async def seen_at_merchant(
         "SELECT s.created_at, s.seen_at, s.address, s.device FROM sessions s "
         f"WHERE s.person_id = $1 AND {_OPEN} AND s.merchant_id = $4 "
         f"AND $4 <> ALL (s.ended_for) ORDER BY s.seen_at DESC LIMIT {MOST_LISTED}",
-        *(whose.id, now - IDLE, now - LIFE, merchant_id),
+        whose.id,
+        now - terms.SESSION_IDLE,
+        now - terms.SESSION_LIFE,
+        merchant_id,
     )
     return [ListedSession(*row) for row in rows]
 
@@ -211,7 +260,10 @@ async def list_of(
         f"SELECT {_ID}, created_at, seen_at, address, device, page, digest = $4 FROM sessions s "
         f"WHERE {table_of(whose).column} = $1 AND {_OPEN} AND NOT factor_due "
         f"ORDER BY digest = $4 DESC, seen_at DESC LIMIT {MOST_LISTED}",
-        *(whose.id, now - IDLE, now - LIFE, this),
+        whose.id,
+        now - terms.SESSION_IDLE,
+        now - terms.SESSION_LIFE,
+        this,
     )
     return [OwnSession(*row) for row in rows]
 
@@ -220,7 +272,8 @@ async def end_one(connection: Connection, whose: Whose, session_id: str) -> bool
     """Ends one of the person's own sessions; False if there is none with this id."""
     ended = await connection.fetchval(
         f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 AND {_ID} = $2 RETURNING true",
-        *(whose.id, session_id),
+        whose.id,
+        session_id,
     )
     return ended is not None
 
@@ -228,7 +281,8 @@ async def end_one(connection: Connection, whose: Whose, session_id: str) -> bool
 async def end_others(connection: Connection, whose: Whose, this: bytes) -> None:
     await connection.execute(
         f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 AND digest <> $2",
-        *(whose.id, this),
+        whose.id,
+        this,
     )
 
 
@@ -270,5 +324,7 @@ async def note_authenticated(
     return noted is not None
 
 
-async def end(connection: Connection, token: str) -> None:
-    await connection.execute("DELETE FROM sessions WHERE digest = $1", digest(token))
+async def end(connection: Connection, master: bytes, token: str) -> None:
+    await connection.execute(
+        "DELETE FROM sessions WHERE digest IN ($1, $2)", _whole(master, token), _half(master, token)
+    )

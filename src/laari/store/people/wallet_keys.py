@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple
 
 from asyncpg import Connection
 
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.store.people.acting import acting
-from laari.store.secrets import derive, digest
+from laari.store.secrets import derive
 
 PREFIX = "wk_"
 MAX_NAME = 50  # characters
-MAX_KEYS = 20  # of one wallet that can be used
 
 
 class WalletKey(NamedTuple):
@@ -20,6 +20,10 @@ class WalletKey(NamedTuple):
     name: str
     created_at: datetime
     last_used_at: datetime | None
+
+
+def key_digest(master: bytes, api_key: str) -> bytes:
+    return derive(master, "wallet-key", api_key)
 
 
 def sandbox_wallet_key(master_key: bytes, account: int) -> str:
@@ -31,6 +35,7 @@ def sandbox_wallet_key(master_key: bytes, account: int) -> str:
 async def add_key(
     connection: Connection,
     actor: Actor,
+    master: bytes,
     account: int,
     api_key: str,
     name: str = "First key",
@@ -51,10 +56,10 @@ async def add_key(
         added = await connection.execute(
             "INSERT INTO wallet_keys (digest, account, name) SELECT $1, $2, $3 WHERE "
             "(SELECT count(*) FROM wallet_keys WHERE account = $2 AND revoked_at IS NULL) < $4",
-            digest(api_key),
+            key_digest(master, api_key),
             account,
             name,
-            MAX_KEYS,
+            terms.WALLET_KEYS,
         )
     return "added" if added == "INSERT 0 1" else "full"
 
@@ -75,12 +80,12 @@ async def list_keys(connection: Connection, account: int) -> list[WalletKey]:
     return [WalletKey(*row) for row in rows]
 
 
-async def revoke_key(connection: Connection, actor: Actor, account: int, key_digest: bytes) -> None:
+async def revoke_key(connection: Connection, actor: Actor, account: int, held: bytes) -> None:
     """Keys of other wallets are left alone."""
     async with acting(connection, actor, "wallet_key.revoke"):
         await connection.execute(
             "UPDATE wallet_keys SET revoked_at = now() "
             "WHERE account = $1 AND digest = $2 AND revoked_at IS NULL",
             account,
-            key_digest,
+            held,
         )

@@ -19,16 +19,17 @@ async def of_merchant(connection: Connection, merchant_id: str) -> Checklist:
     row = await connection.fetchrow(
         "WITH own AS (SELECT id, mode, EXISTS (SELECT FROM payments p WHERE p.tenant_id = t.id "
         "AND p.paid_at IS NOT NULL) AS paid FROM tenants t WHERE merchant_id = $1) "
-        "SELECT coalesce(bool_or(paid) FILTER (WHERE mode = 'sandbox'), false), "
+        "SELECT coalesce(bool_or(paid) FILTER (WHERE mode = 'sandbox'), false) AS sandbox_payment, "
         "EXISTS (SELECT FROM merchants m CROSS JOIN own CROSS JOIN LATERAL (SELECT e.id "
         "FROM events e WHERE e.tenant_id = own.id ORDER BY e.created_at DESC, e.id DESC "
         f"LIMIT {NEWEST_EVENTS}) AS newest JOIN delivery_attempts a ON a.event_id = newest.id "
-        "WHERE m.id = $1 AND a.url = m.webhook_url AND a.http_status BETWEEN 200 AND 299), "
+        "WHERE m.id = $1 AND a.url = m.webhook_url AND a.http_status BETWEEN 200 AND 299) "
+        "AS webhook, "
         "EXISTS (SELECT FROM bank_accounts b JOIN own ON own.id = b.tenant_id "
-        "WHERE own.mode = 'live'), "
-        "coalesce(bool_or(paid) FILTER (WHERE mode = 'live'), false), "
+        "WHERE own.mode = 'live') AS bank_account, "
+        "coalesce(bool_or(paid) FILTER (WHERE mode = 'live'), false) AS live_payment, "
         "EXISTS (SELECT FROM applications WHERE merchant_id = $1 AND status = 'submitted') "
-        "FROM own",
+        "AS applied FROM own",
         merchant_id,
     )
-    return Checklist(*row)
+    return Checklist(**row)

@@ -71,9 +71,9 @@ WITH due AS (
     FROM due WHERE d.event_id = due.event_id
     RETURNING d.event_id, d.tenant_id, d.leases, d.failed_attempts
 )
-SELECT c.event_id, c.tenant_id, c.leases, c.failed_attempts, e.body, m.id,
-       CASE WHEN m.webhooks_enabled THEN m.webhook_url END,
-       {SIGNED_WITH}
+SELECT c.event_id, c.tenant_id, c.leases AS lease, c.failed_attempts, e.body,
+       m.id AS merchant_id, CASE WHEN m.webhooks_enabled THEN m.webhook_url END AS url,
+       {SIGNED_WITH} AS secret_encrypted
 FROM leased c JOIN events e ON e.id = c.event_id
 JOIN tenants t ON t.id = c.tenant_id JOIN merchants m ON m.id = t.merchant_id
 ORDER BY c.event_id
@@ -151,7 +151,7 @@ async def lease(
 ) -> list[LeasedDelivery]:
     """Leases up to the given number of due deliveries of each tenant; others skip them."""
     rows = await connection.fetch(_LEASE, list(room), list(room.values()), lease_seconds)
-    return [LeasedDelivery(*row) for row in rows]
+    return [LeasedDelivery(**row) for row in rows]
 
 
 async def release(connection: Connection, unsent: Sequence[LeasedDelivery]) -> None:

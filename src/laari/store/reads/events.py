@@ -85,12 +85,12 @@ async def delivery_states(
     """Events that were never to be delivered have none."""
     rows = await connection.fetch(
         "SELECT d.event_id, d.status, "
-        "(SELECT count(*) FROM delivery_attempts a WHERE a.event_id = d.event_id), "
-        "CASE WHEN d.status = 'pending' THEN d.next_attempt_at END "
+        "(SELECT count(*) FROM delivery_attempts a WHERE a.event_id = d.event_id) AS attempts, "
+        "CASE WHEN d.status = 'pending' THEN d.next_attempt_at END AS next_attempt_at "
         "FROM deliveries d WHERE d.event_id = ANY($1)",
         event_ids,
     )
-    return {row["event_id"]: DeliveryState(*row) for row in rows}
+    return {row["event_id"]: DeliveryState(**row) for row in rows}
 
 
 async def deliveries_of(
@@ -103,8 +103,8 @@ async def deliveries_of(
 ) -> list[Delivery]:
     """Deliveries with every attempt, newest event first."""
     rows = await connection.fetch(
-        "SELECT e.id, t.merchant_id, t.mode, e.type, e.created_at, d.status, "
-        "CASE WHEN d.status = 'pending' THEN d.next_attempt_at END, e.body "
+        "SELECT e.id AS event_id, t.merchant_id, t.mode, e.type, e.created_at, d.status, "
+        "CASE WHEN d.status = 'pending' THEN d.next_attempt_at END AS next_attempt_at, e.body "
         "FROM deliveries d JOIN events e ON e.id = d.event_id JOIN tenants t ON t.id = e.tenant_id "
         "WHERE ($1::text IS NULL OR t.merchant_id = $1) AND ($2::text IS NULL OR d.status = $2) "
         "AND ($3::uuid IS NULL OR e.id = $3) ORDER BY e.created_at DESC, e.id DESC LIMIT $4",
@@ -113,8 +113,8 @@ async def deliveries_of(
         event_id,
         limit,
     )
-    attempts = await attempts_of(connection, [row[0] for row in rows])
-    return [Delivery(*(*row, attempts.get(row[0], []))) for row in rows]
+    attempts = await attempts_of(connection, [row["event_id"] for row in rows])
+    return [Delivery(**row, attempts=attempts.get(row["event_id"], [])) for row in rows]
 
 
 async def attempts_of(

@@ -1,7 +1,8 @@
 """The operator's search over everything: one text, and an index for each way to read it.
 
-Each way is a constant number of look-ups and a limited number of rows, whatever the number of
-merchants, payments and customers is.
+Each way is a limited number of look-ups and rows, whatever the number of payments and customers is.
+Only a reference is looked up for each merchant: an index without the merchant would be written with
+every payment.
 """
 
 import re
@@ -29,12 +30,18 @@ _ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
 _LINK = re.compile(r".*/(pay|approve)/([A-Za-z0-9_-]{24})(?:[/?#].*)?", re.ASCII)
 _MERCHANT = re.compile(r"mer_[a-z2-7]{20}", re.ASCII)
 
-# Many merchants may use the same reference, such as `1`. Of very many, any are read, and the newest
-# of those are shown.
+# Many merchants may use the same reference, such as `1`. At most 1,000 are read, in no order, and
+# the newest of those are shown. OFFSET 0 keeps one look-up per tenant and spelling: a join may read
+# all claims.
 _MOST_READ = 1_000
 _CLAIMS = f"""
 SELECT kind, resource_id FROM (
-    SELECT kind, resource_id FROM reference_claims WHERE reference = ANY($1) LIMIT {_MOST_READ}
+    SELECT c.kind, c.resource_id
+    FROM tenants t CROSS JOIN unnest($1::text[]) AS spelling CROSS JOIN LATERAL (
+        SELECT kind, resource_id FROM reference_claims
+        WHERE tenant_id = t.id AND reference = spelling OFFSET 0
+    ) AS c
+    LIMIT {_MOST_READ}
 ) AS found ORDER BY resource_id DESC LIMIT $2
 """
 _AUTHORIZATIONS = f"""
@@ -97,7 +104,7 @@ async def find(
     if text and not await _by_id(connection, text, found):
         await _customers(connection, text, most + 1, vpa_suffixes, found)
         for row in await connection.fetch(f"{_MERCHANTS} {_NAMED}", text, most + 1):
-            found.merchants[row["id"]] = FoundMerchant(*row)
+            found.merchants[row["id"]] = FoundMerchant(**row)
         await _by_reference(connection, text, most + 1, found)
         await _by_receipt(connection, text.upper(), found)
     for name in KINDS:
@@ -123,7 +130,7 @@ async def _by_id(connection: Connection, text: str, found: Finds) -> bool:
             found.authorizations.update({row.id: row for row in approved.values()})
     elif _MERCHANT.fullmatch(text):
         for row in await connection.fetch(f"{_MERCHANTS} WHERE id = $1", text):
-            found.merchants[text] = FoundMerchant(*row)
+            found.merchants[text] = FoundMerchant(**row)
     elif (customer_id := ids.read_id(ids.CUSTOMER, text)) is not None:
         holder = await holders.by_customer(connection, customer_id)
         if holder is not None:
@@ -212,6 +219,10 @@ async def payments_of_amount(
     rows = await connection.fetch(
         f"{PAYMENTS.select} WHERE tenant_id = $1 AND created_at >= $3 AND created_at < $4 "
         "AND amount = $2 ORDER BY created_at DESC, id DESC LIMIT $5",
-        *(tenant_id, amount, start, start + timedelta(days=1), most),
+        tenant_id,
+        amount,
+        start,
+        start + timedelta(days=1),
+        most,
     )
     return [PAYMENTS.read(row) for row in rows]

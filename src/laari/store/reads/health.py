@@ -6,6 +6,8 @@ from typing import NamedTuple
 from asyncpg import Connection
 from msgspec import Struct
 
+from laari.rules.messages import RESERVED_PART
+from laari.rules.money import rufiyaa
 from laari.rules.records import Mode
 from laari.store.reads import deliveries, messages
 
@@ -32,6 +34,7 @@ class Noted(Struct, frozen=True):
 
     deliveries_failed: int
     messages_failed: int
+    sms_of_last_hour: int
     last_seal_number: int | None
     last_seal_at: datetime | None
     last_audit_at: datetime | None
@@ -60,37 +63,44 @@ class Health(Struct, frozen=True):
 
 
 class Check(NamedTuple):
-    """A line for the person on call."""
+    """A line for the person on call; a notice is no problem, but worth a look."""
 
     name: str
     ok: bool
     text: str
     at: datetime | None = None
+    notice: bool = False
 
 
 async def noted(connection: Connection) -> Noted:
     row = await connection.fetchrow(
         "SELECT (SELECT count(*) FROM (SELECT FROM deliveries WHERE status = 'failed' "
-        f"LIMIT {MAX_COUNTED}) AS d), (SELECT count(*) FROM (SELECT FROM messages "
-        f"WHERE status = 'failed' LIMIT {MAX_COUNTED}) AS m), s.number, s.sealed_at, "
+        f"LIMIT {MAX_COUNTED}) AS d) AS deliveries_failed, "
+        "(SELECT count(*) FROM (SELECT FROM messages "
+        f"WHERE status = 'failed' LIMIT {MAX_COUNTED}) AS m) AS messages_failed, "
+        f"({messages.SMS_OF_LAST_HOUR}) AS sms_of_last_hour, "
+        "s.number AS last_seal_number, s.sealed_at AS last_seal_at, "
         "i.last_audit_at, i.last_audit_ok, i.last_backup_at "
         "FROM (SELECT true) AS one LEFT JOIN installation i ON true LEFT JOIN LATERAL "
         "(SELECT number, sealed_at FROM seals ORDER BY number DESC LIMIT 1) AS s ON true"
     )
-    return Noted(*row)
+    return Noted(**row)
 
 
 async def read(connection: Connection) -> Health:
     rows = await connection.fetch(
-        "SELECT d.merchant_id, d.merchant_name, d.mode, count(*), max(p.failed_attempts) "
+        "SELECT d.merchant_id, d.merchant_name AS name, d.mode, count(*) AS waiting, "
+        "max(p.failed_attempts) AS most_attempts "
         "FROM (SELECT tenant_id, failed_attempts FROM deliveries WHERE status = 'pending' "
         f"AND failed_attempts > 0 LIMIT {MOST_PENDING}) AS p "
         "JOIN tenant_details d ON d.id = p.tenant_id GROUP BY 1, 2, 3 "
         f"ORDER BY 4 DESC, 1 LIMIT {MOST_MERCHANTS}"
     )
     processes = await connection.fetch(
-        "SELECT split_part(application_name, ' ', 2), split_part(application_name, ' ', 3), "
-        "split_part(application_name, ' ', 4), min(backend_start), max(state_change) "
+        "SELECT split_part(application_name, ' ', 2) AS role, "
+        "split_part(application_name, ' ', 3) AS pid, "
+        "split_part(application_name, ' ', 4) AS machine, "
+        "min(backend_start) AS connected_at, max(state_change) AS last_used_at "
         "FROM pg_stat_activity WHERE datname = current_database() AND state_change IS NOT NULL "
         "AND application_name LIKE 'laari % % %' GROUP BY 1, 2, 3 ORDER BY 3, 1, 2"
     )
@@ -98,12 +108,14 @@ async def read(connection: Connection) -> Health:
         *await deliveries.backlog(connection),
         *await messages.backlog(connection),
         await noted(connection),
-        [FailingMerchant(*row) for row in rows],
-        [ServiceProcess(*row) for row in processes],
+        [FailingMerchant(**row) for row in rows],
+        [ServiceProcess(**row) for row in processes],
     )
 
 
-def checks(found: Health, now: datetime) -> list[Check]:
+def checks(
+    found: Health, now: datetime, second_person_above: int | None, sms_per_hour: int
+) -> list[Check]:
     noted = found.noted
     roles = [process.role for process in found.processes]
     webhooks = f"{found.deliveries_waiting} waiting, {noted.deliveries_failed} given up"
@@ -114,6 +126,11 @@ def checks(found: Health, now: datetime) -> list[Check]:
             "Messages",
             found.messages_oldest_seconds < LATE and noted.messages_failed == 0,
             messages_sent,
+        ),
+        Check(
+            "SMS",
+            noted.sms_of_last_hour < sms_per_hour * (1 - RESERVED_PART),
+            f"{noted.sms_of_last_hour:,} in the last hour, at most {sms_per_hour:,}",
         ),
         _noted("Last seal", noted.last_seal_at, True, "nothing is sealed yet"),
         _noted(
@@ -133,7 +150,14 @@ def checks(found: Health, now: datetime) -> list[Check]:
             {"interface", "background"} <= set(roles),
             f"{roles.count('interface')} for requests, {roles.count('background')} in background",
         ),
+        _second_person(second_person_above),
     ]
+
+
+def _second_person(above: int | None) -> Check:
+    if above is None:
+        return Check("Second person", True, "One person can move money alone.", notice=True)
+    return Check("Second person", True, f"above MVR {rufiyaa(above)} for each person and day")
 
 
 def _noted(name: str, at: datetime | None, ok: bool, otherwise: str) -> Check:

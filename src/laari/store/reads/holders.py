@@ -30,8 +30,8 @@ class Holder(Struct, frozen=True):
 
 
 _SELECT = (
-    "SELECT c.id, w.account, c.name, c.mode, c.mobile, c.email, c.vpa, c.language, w.tier, "
-    "w.balance, w.frozen_at, w.frozen_reason, w.frozen_silently, "
+    "SELECT c.id AS customer_id, w.account, c.name, c.mode, c.mobile, c.email, c.vpa, c.language, "
+    "w.tier, w.balance, w.frozen_at, w.frozen_reason, w.frozen_silently, "
     "t.merchant_id, c.created_at "
     "FROM customers c JOIN wallets w ON w.customer_id = c.id "
     "LEFT JOIN tenants t ON t.id = c.sandbox_of"
@@ -40,12 +40,12 @@ _SELECT = (
 
 async def by_customer(connection: Connection, customer_id: UUID) -> Holder | None:
     row = await connection.fetchrow(f"{_SELECT} WHERE c.id = $1", customer_id)
-    return None if row is None else Holder(*row)
+    return None if row is None else Holder(**row)
 
 
 async def by_account(connection: Connection, account: int) -> Holder | None:
     row = await connection.fetchrow(f"{_SELECT} WHERE w.account = $1", account)
-    return None if row is None else Holder(*row)
+    return None if row is None else Holder(**row)
 
 
 _LAST = "\U0010ffff"  # no character comes after it: the end of everything that begins alike
@@ -76,9 +76,10 @@ async def with_contact(
     looked_up.append("SELECT customer_id FROM wallets WHERE account = $1")
     rows = await connection.fetch(
         f"{_SELECT} WHERE c.id = ANY(ARRAY({' UNION ALL '.join(looked_up)})) ORDER BY c.id DESC",
-        *(account, *wanted.values()),
+        account,
+        *wanted.values(),
     )
-    return [Holder(*row) for row in rows]
+    return [Holder(**row) for row in rows]
 
 
 async def named(connection: Connection, text: str, most: int) -> list[Holder]:
@@ -90,17 +91,20 @@ async def named(connection: Connection, text: str, most: int) -> list[Holder]:
     found = await connection.fetch(
         "SELECT id FROM customers WHERE lower(name) ~>=~ lower($1) "
         f"AND lower(name) ~<~ (lower($1) || '{_LAST}') ORDER BY lower(name) USING ~<~ LIMIT $2",
-        *(text, most),
+        text,
+        most,
     )
     if len(found) < most:
         found += await connection.fetch(
-            f"SELECT id FROM customers WHERE {NAMED} LIMIT $2", *(text, most)
+            f"SELECT id FROM customers WHERE {NAMED} LIMIT $2", text, most
         )
     rows = await connection.fetch(
         f"{_SELECT} WHERE c.id = ANY($1) ORDER BY lower(c.name) <> lower($2), c.id DESC LIMIT $3",
-        *([row["id"] for row in found], text, most),
+        [row["id"] for row in found],
+        text,
+        most,
     )
-    return [Holder(*row) for row in rows]
+    return [Holder(**row) for row in rows]
 
 
 async def freezes(connection: Connection, account: int) -> list[WalletFreeze]:
@@ -109,7 +113,7 @@ async def freezes(connection: Connection, account: int) -> list[WalletFreeze]:
         "ORDER BY recorded",
         account,
     )
-    return [WalletFreeze(*row) for row in rows]
+    return [WalletFreeze(**row) for row in rows]
 
 
 async def newest(
@@ -129,4 +133,4 @@ async def newest(
         mode,
         frozen,
     )
-    return [Holder(*row) for row in rows]
+    return [Holder(**row) for row in rows]

@@ -108,7 +108,9 @@ async def actions_of(
     rows = await connection.fetch(
         f"SELECT {_COLUMNS} FROM journal WHERE object_type = $1 AND object_id = $2 "
         "ORDER BY id LIMIT $3",
-        *(object_type, object_id, limit),
+        object_type,
+        object_id,
+        limit,
     )
     return [JournalEntry(*row) for row in rows]
 

@@ -1,6 +1,7 @@
 """The outbox of messages: leased by senders, and kept until they are purged."""
 
 import time
+from collections.abc import Collection
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -11,40 +12,59 @@ from msgspec import Struct
 from laari.rules.records import Channel, Language, MessageKind
 from laari.store.reads.deliveries import MAX_COUNTED
 
-MessageStatus = Literal["pending", "sent", "failed"]
+MessageStatus = Literal["pending", "sent", "failed", "suppressed"]  # the last one is on purpose
 
 _LEASE = """
 UPDATE messages m SET attempts = attempts + 1, next_attempt_at = now() + $3 * interval '1 second'
 FROM (
     SELECT id FROM messages
-    WHERE status = 'pending' AND channel = $1 AND next_attempt_at <= now()
+    WHERE status = 'pending' AND channel = $1 AND next_attempt_at <= now() AND kind <> ALL($4)
     ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED
 ) AS due
 WHERE m.id = due.id
-RETURNING m.id, m.created_at, m.kind, m.recipient, m.language, m.parameters, m.attempts
+RETURNING m.id, m.created_at, m.kind, m.recipient, m.language, m.parameters, m.attempts,
+    m.tenant_id, m.customer_id
 """
+
+# Earlier ones count even if they still wait, so that the number of senders changes nothing.
+_EARLIER = """
+SELECT count(*) FROM (
+    SELECT FROM messages WHERE customer_id = $1 AND tenant_id = $2 AND kind = $3 AND id < $4
+    AND created_at > $5::timestamptz - interval '24 hours' AND status <> 'suppressed' LIMIT $6
+) AS earlier
+"""
+
+SMS_OF_LAST_HOUR = (
+    "SELECT count(*) FROM messages WHERE channel = 'sms' AND status = 'sent' "
+    "AND sent_at > now() - interval '1 hour'"
+)
 
 # A message that was sent is sent, however late that is known. A failure counts only in its lease.
 _RECORD = """
 UPDATE messages SET
     status = $3, last_error = $4, next_attempt_at = now() + $5 * interval '1 second',
     sent_at = CASE WHEN $3 = 'sent' THEN now() END,
-    parameters = CASE WHEN $3 = 'sent' THEN NULL ELSE parameters END
+    parameters = CASE WHEN $3 IN ('sent', 'suppressed') THEN NULL ELSE parameters END
 WHERE id = $1 AND CASE WHEN $3 = 'sent' THEN status <> 'sent'
                        ELSE status = 'pending' AND attempts = $2 END
 """
 
 
 class LeasedMessage(Struct, frozen=True):
-    """A message to send now; `attempts` includes this one and is the number of the lease."""
+    """A message to send now; `attempts` includes this one and is the number of the lease.
+
+    `parameters` is JSON; it is encrypted until the sender has opened it.
+    """
 
     id: UUID
     created_at: datetime
     kind: MessageKind
     recipient: str
     language: Language
-    parameters: str
+    parameters: bytes
     attempts: int
+    tenant_id: int | None = None
+    customer_id: UUID | None = None
 
 
 class ListedMessage(Struct, frozen=True):
@@ -64,11 +84,46 @@ class ListedMessage(Struct, frozen=True):
 
 
 async def lease(
-    connection: Connection, channel: Channel, most: int, lease_seconds: float
+    connection: Connection,
+    channel: Channel,
+    most: int,
+    lease_seconds: float,
+    held_back: Collection[MessageKind] = (),
 ) -> list[LeasedMessage]:
-    """Leases due messages of this channel; other senders skip them."""
-    rows = await connection.fetch(_LEASE, channel, most, lease_seconds)
-    return [LeasedMessage(*row) for row in rows]
+    """Leases due messages of this channel, except of these kinds; other senders skip them."""
+    rows = await connection.fetch(_LEASE, channel, most, lease_seconds, list(held_back))
+    return [LeasedMessage(**row) for row in rows]
+
+
+async def earlier(connection: Connection, message: LeasedMessage, most: int) -> int:
+    """The messages of its kind, merchant and customer in the 24 hours before it, at most `most`."""
+    found: int = await connection.fetchval(
+        _EARLIER,
+        message.customer_id,
+        message.tenant_id,
+        message.kind,
+        message.id,
+        message.created_at,
+        most,
+    )
+    return found
+
+
+async def sms_of_last_hour(connection: Connection) -> int:
+    """The SMS that were sent."""
+    found: int = await connection.fetchval(SMS_OF_LAST_HOUR)
+    return found
+
+
+async def invitations_to(connection: Connection, recipient: str, now: datetime) -> int:
+    """The invitations of the last 24 hours to this address, of all merchants."""
+    found: int = await connection.fetchval(
+        "SELECT count(*) FROM messages WHERE kind = 'invitation' AND recipient = $1 "
+        "AND created_at > $2::timestamptz - interval '24 hours'",
+        recipient,
+        now,
+    )
+    return found
 
 
 async def record(
@@ -101,14 +156,15 @@ async def newest(
 ) -> list[ListedMessage]:
     rows = await connection.fetch(
         "SELECT id, created_at, kind, channel, recipient, language, status, attempts, "
-        "CASE WHEN status = 'pending' THEN next_attempt_at END, last_error, sent_at FROM messages "
+        "CASE WHEN status = 'pending' THEN next_attempt_at END AS next_attempt_at, "
+        "last_error, sent_at FROM messages "
         "WHERE ($1::uuid IS NULL OR id = $1) AND ($2::text IS NULL OR status = $2) "
         "ORDER BY id DESC LIMIT $3",
         message_id,
         status,
         limit,
     )
-    return [ListedMessage(*row) for row in rows]
+    return [ListedMessage(**row) for row in rows]
 
 
 async def backlog(connection: Connection) -> tuple[int, float]:

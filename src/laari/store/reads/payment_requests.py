@@ -37,6 +37,9 @@ async def overdue(
         "AND reserved_at IS NULL "
         "AND expires_at <= $1::timestamptz + t.clock_offset_seconds * interval '1 second' "
         "ORDER BY expires_at LIMIT $3) r WHERE t.id > $4 ORDER BY t.id LIMIT $2",
-        *(now, most, share, after),
+        now,
+        most,
+        share,
+        after,
     )
     return [(request_id, tenant_id) for request_id, tenant_id in rows]

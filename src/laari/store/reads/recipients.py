@@ -1,10 +1,10 @@
-"""Recipients of payment requests: live customers by mobile number, email or VPA."""
+"""Recipients of messages: customers by a contact, and the owners of bank accounts."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from asyncpg import Connection
 
-from laari.rules.records import Contact, CustomerType
+from laari.rules.records import AccountOwner, Contact, CustomerType, Recipient
 
 _TYPES: tuple[CustomerType, ...] = ("mobile", "email", "vpa")  # each a column with its own index
 
@@ -24,3 +24,29 @@ async def contacts_of(
         named[type].append(value)
     rows = await connection.fetch(_CONTACTS, *named.values())
     return {(type, value): Contact(*contact) for type, value, *contact in rows}
+
+
+async def account_owners(
+    connection: Connection, owners: Collection[int]
+) -> dict[int, AccountOwner]:
+    """The owners of these tenants and wallets; a merchant's recipients are its owners."""
+    wallets = await connection.fetch(
+        "SELECT w.account, c.name, w.mode, c.email, c.mobile, c.language, c.id FROM wallets w "
+        "JOIN customers c ON c.id = w.customer_id WHERE w.account = ANY($1)",
+        list(owners),
+    )
+    found = {
+        account: AccountOwner(name, mode, None, (Recipient(*contact),))
+        for account, name, mode, *contact in wallets
+    }
+    tenants = await connection.fetch(
+        "SELECT t.id, m.name, t.mode, m.id AS merchant_id, ARRAY(SELECT p.email FROM memberships s "
+        "JOIN persons p ON p.id = s.person_id WHERE s.merchant_id = m.id AND s.role = 'owner' "
+        "ORDER BY p.email) AS emails FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
+        "WHERE t.id = ANY($1)",
+        list(owners),
+    )
+    for tenant_id, name, mode, merchant_id, emails in tenants:
+        people = tuple(Recipient(email, None, "en", None) for email in emails)
+        found[tenant_id] = AccountOwner(name, mode, merchant_id, people)
+    return found

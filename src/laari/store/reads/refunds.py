@@ -44,7 +44,7 @@ class LinkedRefund(NamedTuple):
 
 # Lines know neither the payment nor the refund; their transfers are in the same transaction.
 _LINKED = """
-SELECT r.tid, p.payment_reference, r.amount FROM (
+SELECT r.tid, p.payment_reference AS payment_tid, r.amount FROM (
     SELECT f.payment_id FROM refunds f WHERE f.tid = ANY($1)
     UNION SELECT t.payment_id FROM transactions l CROSS JOIN LATERAL (
         SELECT payment_id FROM transfers
@@ -62,4 +62,4 @@ async def linked(connection: Connection, lines: Iterable[Transaction]) -> list[L
         if line.type in tids and line.status == "success":
             tids[line.type].append(line.tid)
     rows = await connection.fetch(_LINKED, tids["refund"], tids["payment"])
-    return [LinkedRefund(*row) for row in rows]
+    return [LinkedRefund(**row) for row in rows]

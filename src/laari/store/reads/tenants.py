@@ -1,4 +1,4 @@
-"""The tenant of a credential: a merchant in its current mode."""
+"""The tenant of a credential, and the live side of a merchant."""
 
 from asyncpg import Connection
 
@@ -10,6 +10,17 @@ SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
 # After a rotation with an overlap the old secret key authenticates and signs until its end.
 _OLD_KEY_WORKS = "m.old_secret_until > now()"
 SIGNED_WITH = f"CASE WHEN {_OLD_KEY_WORKS} THEN m.old_secret_encrypted ELSE m.secret_encrypted END"
+
+
+def has_live_side(merchant_id: str) -> str:
+    """SQL: whether the merchant of this expression has a live side, which means a live tenant.
+
+    The mode of its credentials is another question: people open the live pages in either mode.
+    """
+    return (
+        f"EXISTS (SELECT FROM tenants live WHERE live.merchant_id = {merchant_id} "
+        "AND live.mode = 'live')"
+    )
 
 
 async def _by_digest(

@@ -10,4 +10,4 @@ COLUMNS = f"name, {', '.join(LIMITS)}"
 
 async def all_tiers(connection: Connection) -> dict[str, Tier]:
     rows = await connection.fetch(f"SELECT {COLUMNS} FROM tiers ORDER BY name")
-    return {row["name"]: Tier(*row) for row in rows}
+    return {row["name"]: Tier(**row) for row in rows}

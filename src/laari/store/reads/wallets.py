@@ -5,13 +5,11 @@ from typing import NamedTuple
 
 from asyncpg import Connection
 
+from laari.rules import terms
 from laari.rules.records import Mode, TenantClock, Tier, Transaction, Wallet
 from laari.rules.wallets import limits_in_force, seen_by_customer
 from laari.store.reads.tiers import LIMITS
 from laari.store.tables import TRANSACTIONS
-
-WINDOW_SECONDS = 60
-USE_KNOWN_TO_SECONDS = 60  # how exactly a key's last use is kept: not one write per request
 
 
 class KeyUse(NamedTuple):
@@ -22,7 +20,8 @@ class KeyUse(NamedTuple):
     seconds_left: int  # until the window ends, at least 1
 
 
-_STILL_OPEN = f"held.opened_at > excluded.opened_at - interval '{WINDOW_SECONDS} seconds'"
+_WINDOW = f"interval '{terms.WALLET_WINDOW_SECONDS} seconds'"
+_STILL_OPEN = f"held.opened_at > excluded.opened_at - {_WINDOW}"
 
 # Requests of one account in one statement are numbered in their order. Windows are locked in the
 # order of accounts, and keys under the lock of the window, so two processes never deadlock. After a
@@ -41,11 +40,11 @@ WITH asked AS (
     ON CONFLICT (account) DO UPDATE SET
         opened_at = CASE WHEN {_STILL_OPEN} THEN held.opened_at ELSE excluded.opened_at END,
         used = CASE WHEN {_STILL_OPEN} THEN held.used ELSE 0 END + excluded.used
-    RETURNING account, used, opened_at + interval '{WINDOW_SECONDS} seconds' AS closes_at
+    RETURNING account, used, opened_at + {_WINDOW} AS closes_at
 ), noted AS (
     UPDATE wallet_keys SET last_used_at = now() FROM asked JOIN counted USING (account)
     WHERE wallet_keys.digest = asked.digest
-    AND (last_used_at < now() - interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE
+    AND (last_used_at < now() - interval '{terms.USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE
 )
 SELECT place, account, used - requests + nth AS number,
        greatest(1, ceil(extract(epoch FROM closes_at - clock_timestamp())))::bigint AS seconds_left
@@ -134,6 +133,7 @@ async def newer(connection: Connection, account: int, tid: str) -> str | None:
         "SELECT tid FROM transactions WHERE account = $1 AND recorded > "
         "(SELECT recorded FROM transactions WHERE tid = $2 AND account = $1) "
         "ORDER BY recorded LIMIT 1",
-        *(account, tid),
+        account,
+        tid,
     )
     return found

@@ -7,15 +7,21 @@ result, the message is sent again when its lease expires.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TypeAlias
+
+from msgspec import Struct, json
+from msgspec.structs import replace
 
 from laari.errors import UnavailableError
 from laari.rules import ids
-from laari.rules.records import Channel
+from laari.rules.messages import MOST_OF_A_MERCHANT, RESERVED_PART, addressed
+from laari.rules.records import Channel, MessageKind
 from laari.spine.engine import OutcomeUnknown
 from laari.store.postgres.pool import Pool
 from laari.store.reads import messages
 from laari.store.reads.messages import LeasedMessage, MessageStatus
+from laari.store.secrets import MasterKeyError, decrypt
 from laari.workers.messages.texts import one_line
 
 log = logging.getLogger(__name__)
@@ -40,23 +46,51 @@ class NotSent(Exception):  # noqa: N818
 Send: TypeAlias = Callable[[LeasedMessage], Awaitable[None]]
 
 
+class Suppressed(Exception):  # noqa: N818
+    """Why a message is not sent, on purpose."""
+
+
 async def send_due(
-    pool: Pool, channel: Channel, send: Send, lease_seconds: float = LEASE_SECONDS
+    pool: Pool,
+    master: bytes,
+    channel: Channel,
+    send: Send,
+    lease_seconds: float = LEASE_SECONDS,
+    *,
+    per_hour: int | None = None,
 ) -> bool:
-    """Sends some messages at once; returns whether there may be more."""
-    due = await pool.write(messages.lease, channel, AT_ONCE, lease_seconds)
-    attempts = (_attempt(pool, channel, send, message) for message in due)
+    """Sends some messages at once; returns whether there may be more.
+
+    With `per_hour`, messages beyond it wait. Requests and receipts wait earlier than the others.
+    """
+    most, held_back = AT_ONCE, frozenset[MessageKind]()
+    if per_hour is not None:
+        left = per_hour - await pool.read(messages.sms_of_last_hour)
+        unreserved = int(left - per_hour * RESERVED_PART)
+        if unreserved <= 0:
+            held_back = frozenset(MOST_OF_A_MERCHANT)
+        most = min(most, unreserved if unreserved > 0 else left)
+    if most <= 0:
+        return False
+    due = await pool.write(messages.lease, channel, most, lease_seconds, held_back)
+    attempts = (_attempt(pool, master, channel, send, message) for message in due)
     for problem in await asyncio.gather(*attempts, return_exceptions=True):
         if problem is not None:
             raise problem
     return len(due) == AT_ONCE
 
 
-async def _attempt(pool: Pool, channel: Channel, send: Send, message: LeasedMessage) -> None:
+async def _attempt(
+    pool: Pool, master: bytes, channel: Channel, send: Send, message: LeasedMessage
+) -> None:
     status: MessageStatus = "sent"
     error, wait = None, 0.0
     try:
-        await send(message)
+        opened = _opened(master, channel, message)
+        await _check(pool, opened)
+        await send(opened)
+    except Suppressed as suppressed:
+        status, error = "suppressed", str(suppressed)
     except Exception as problem:
         # The log has no texts of servers and programs: they often contain the recipient.
         error = str(problem) if isinstance(problem, NotSent) else type(problem).__name__
@@ -67,10 +101,36 @@ async def _attempt(pool: Pool, channel: Channel, send: Send, message: LeasedMess
         following = "it has failed" if is_last else f"next attempt in {wait:.0f} s"
         log.warning(
             "message %s (%s): attempt %d failed with %s, %s",
-            *(shown, channel, message.attempts, type(problem).__name__, following),
+            shown,
+            channel,
+            message.attempts,
+            type(problem).__name__,
+            following,
         )
     reason = error and (one_line(error)[:MAX_ERROR] or "unknown error")
     await _record(pool, message, status, reason, wait)
+
+
+def _opened(master: bytes, channel: Channel, message: LeasedMessage) -> LeasedMessage:
+    to = addressed(message.id, message.kind, channel, message.recipient, message.language)
+    try:
+        return replace(message, parameters=decrypt(master, message.parameters, to))
+    except MasterKeyError:
+        raise NotSent("the message was changed in the database", permanent=True) from None
+
+
+class _Expiring(Struct):
+    expires_at: datetime | None = None
+
+
+async def _check(pool: Pool, message: LeasedMessage) -> None:
+    """Raises `Suppressed` for a message that is of no use any more, or one too many."""
+    expires_at = json.decode(message.parameters, type=_Expiring).expires_at
+    if expires_at is not None and expires_at <= datetime.now(UTC):
+        raise Suppressed("it has expired")
+    most = MOST_OF_A_MERCHANT.get(message.kind)
+    if most is not None and await pool.read(messages.earlier, message, most) >= most:
+        raise Suppressed(f"the customer had {most} of this merchant in 24 hours")
 
 
 async def _record(

@@ -3,7 +3,7 @@
 import tomllib
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -35,7 +35,7 @@ def write(message: LeasedMessage, part: Part) -> str:
     return texts[message.kind][part].format(**values)
 
 
-def _shown(value: Any, months: dict[str, str]) -> str:
+def _shown(value: datetime | int | str, months: dict[str, str]) -> str:
     """Amounts and times as pages show them."""
     if isinstance(value, datetime):
         local = value.astimezone(MALDIVES)

@@ -5,9 +5,11 @@ from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
+from laari.rules.banking.bank_accounts import not_valid
 from laari.rules.banking.bank_file import MAX_HOLDER
 from laari.rules.money import MAX_MONEY, read_rufiyaa
-from laari.store.merchants import applications, bank_accounts
+from laari.rules.records import BankDetails
+from laari.store.merchants import applications
 from laari.store.merchants.applications import ApplicationFields
 
 PATH = "/application"
@@ -53,9 +55,8 @@ def read_answers(form: dict[str, str]) -> ApplicationFields:
             raise RefusedForm(FormProblem(422, message))
         else:
             texts[name] = text
-    bank = str(texts["bank_holder"]), str(texts["bank_name"])
     texts["bank_account"] = number = str(texts["bank_account"]).replace(" ", "")
-    refusal = bank_accounts.not_valid(*bank, number)
+    refusal = not_valid(BankDetails(str(texts["bank_holder"]), str(texts["bank_name"]), number))
     if refusal is not None:
         raise RefusedForm(FormProblem(422, refusal.message))
     volume = read_rufiyaa(form.get("monthly_volume", ""))

@@ -23,7 +23,9 @@ class JoinRequest(DashboardVisitor):
 
     async def enter(self, access: Access) -> Reply | None:
         """A used, expired, withdrawn or wrong link has the same page."""
-        found = await self.backend.ask(invitations.find, self.params["token"], self.now)
+        found = await self.backend.ask(
+            invitations.find, self.backend.master_key, self.params["token"], self.now
+        )
         if found is None:
             return self.page("join_invalid.html", 404)
         self.invitation, self.person = found, await self.find_person()
@@ -57,6 +59,7 @@ async def _join(
         joined = await request.backend.write(
             invitations.accept,
             actor,
+            request.backend.master_key,
             request.params["token"],
             request.now,
             person=person,

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
+from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.journal_words import action_words, reason_words, shown_changes
-from laari.edge.pages.dashboard.money.export import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day, start_of
@@ -64,6 +65,7 @@ def _read(request: DashboardRequest) -> Asked | Refusal:
     return Asked(written, wanted)
 
 
+@long
 async def show(request: DashboardRequest) -> Reply:
     asked = _read(request)
     if isinstance(asked, Refusal):

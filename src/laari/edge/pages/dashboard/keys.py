@@ -118,6 +118,7 @@ async def create_client(request: DashboardRequest) -> Reply | Problem:
     made = await request.backend.write(
         oauth.create_next_client,
         request.actor,
+        request.backend.master_key,
         request.merchant.id,
         scope,
         before,

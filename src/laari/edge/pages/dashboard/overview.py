@@ -9,7 +9,7 @@ from typing import NamedTuple
 from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.days import read_days
 from laari.edge.pages.dashboard.request import DashboardRequest, home_of
-from laari.edge.pages.person import FACTOR
+from laari.edge.pages.person import FACTOR, long
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
@@ -27,6 +27,7 @@ MOST_DAYS = 366
 NEWEST = 5
 
 
+@long
 async def show(request: DashboardRequest, secret_key: str | None = None) -> Reply:
     """`secret_key` is shown once, after a sign-up."""
     period = read_days(request, DAYS)
@@ -134,7 +135,8 @@ async def _days(request: DashboardRequest, period: DayRange) -> dict[date, Figur
     """All days of the period, oldest first, also those without a movement."""
     length = (period.last - period.first).days + 1
     every = {period.first + timedelta(days=place): Figures() for place in range(length)}
-    for found in await request.backend.days(Span(request.tenant.id, *period)):
+    span = Span(request.tenant.id, *period)
+    for found in await request.backend.days(span, request.merchant.id):
         if request.till in (None, found.terminal_label):
             every[found.day] = every[found.day].plus(found.figures)
     return every

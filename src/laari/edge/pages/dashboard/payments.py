@@ -16,6 +16,7 @@ from laari.edge.pages.dashboard.views import (
     listing_of,
     refused_list,
 )
+from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
@@ -41,7 +42,7 @@ async def _sums(request: DashboardRequest, asked: ListRequest[ListQuery]) -> dic
     shown: dict[str, object] = {"by": BY, "sums": None, "is_filtered": False}
     if asked.written.keys() - {"after", "done", "limit", "by"}:
         listing = listing_of(request, PAYMENTS, asked)
-        async with request.backend.heavy.searches.slot(soon=True):
+        async with request.searching():
             shown["sums"] = await request.backend.ask(payments.sums, listing)
         shown["is_filtered"] = True
     return shown
@@ -50,13 +51,14 @@ async def _sums(request: DashboardRequest, asked: ListRequest[ListQuery]) -> dic
 _list = list_page(PAYMENTS, api.LIST_QUERY, "payments.html", _sums)
 
 
+@long
 async def show_list(request: DashboardRequest) -> Reply:
     sought = request.query.get("q", "").strip()[:LONGEST_SEARCH]
     if not sought:
         return await _list_by(request)
     if ids.read_id(ids.PAYMENT, sought) is not None:
         return request.redirect(f"/payments/{sought}")
-    async with request.backend.heavy.searches.slot(soon=True):
+    async with request.searching():
         matches = await request.backend.ask(
             search, request.tenant.id, sought, MOST_MATCHES, request.till
         )

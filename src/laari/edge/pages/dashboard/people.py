@@ -82,6 +82,7 @@ async def invite(request: DashboardRequest) -> Reply | Problem:
         invited = await request.backend.write(
             invitations.invite,
             request.actor,
+            request.backend.master_key,
             request.merchant.id,
             Offer(email, *asked),
             request.now,

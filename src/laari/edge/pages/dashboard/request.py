@@ -3,11 +3,12 @@
 Its address has the merchant and the mode, so tabs are independent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import TypeVar
 
+from laari.edge.load.heavy import Line
 from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
 from laari.edge.pages.request import Access
@@ -151,6 +152,14 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
         self.tenant = await self.backend.ask(tenants.of_merchant, self.merchant.id, mode)
         self.tenant_now = local_time(self.now, self.tenant)
         return None
+
+    @property
+    def line(self) -> Line:
+        return self.backend.heavy.merchants
+
+    @property
+    def turn_of(self) -> Hashable:
+        return self.merchant.id
 
     @property
     def root(self) -> str:

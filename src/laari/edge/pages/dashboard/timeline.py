@@ -48,9 +48,7 @@ async def timeline(
     )
     transfers = await ask(payment_history.transfers_of, payment.id)
     refunders = {
-        refund.tid: name_for_merchants(refund.actor_kind, refund.actor_name)
-        for refund in refunds
-        if refund.actor_kind is not None
+        refund.tid: name_for_merchants(refund.actor_kind, refund.actor_name) for refund in refunds
     }
     entries += [_moved(mode, each, refunders.get(each.tid)) for each in transfers]
     if request.may("webhooks.read"):

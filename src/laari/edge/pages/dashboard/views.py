@@ -9,6 +9,7 @@ from laari.edge.merchant.lists import ListQuery, PageQuery, read_window
 from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard.days import DAY_FIELDS, read_days
 from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import FormHandler, Handler
 from laari.edge.resources import R, Resource
@@ -72,6 +73,7 @@ def list_page(
 ) -> Handler[DashboardRequest]:
     """`sums` adds values for the template: the sums of all rows of the filter."""
 
+    @long
     async def show_page(request: DashboardRequest) -> Reply:
         asked = read_list(request, query, resource.listing)
         if isinstance(asked, Refusal):

@@ -11,6 +11,7 @@ from laari.edge.merchant.events import LISTING, EventQuery
 from laari.edge.merchant.lists import AFTER, LIMIT
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import older, read_list
+from laari.edge.pages.person import long
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
@@ -36,6 +37,7 @@ _RESOURCES = {
 }
 
 
+@long
 async def show(request: DashboardRequest) -> Reply:
     asked = read_list(request, LIST_QUERY, LISTING)
     if isinstance(asked, Refusal):

@@ -4,23 +4,25 @@ import hmac
 import secrets
 from typing import NamedTuple
 
+from laari.edge.pages.operator.forms import form
 from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link
+from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
 from laari.http.messages import Reply
+from laari.operations import customers as operations
 from laari.rules import ids
+from laari.rules.banking.bank_accounts import masked
 from laari.rules.lifecycle import shown_state
-from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.people.identities import DOCUMENTS, Identity
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store.merchants.bank_accounts import masked
-from laari.store.people import contact_changes, customers, identities, logins, notes
+from laari.store.people import customers, identities, logins, notes
 from laari.store.people.logins import CustomerId
 from laari.store.people.sessions import list_of
-from laari.store.reads import authorizations, holders, payment_requests, wallets
+from laari.store.reads import authorizations, contact_changes, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder
 from laari.store.reads.listing import Window
@@ -32,7 +34,6 @@ LINES = 25  # of history
 ROWS = 10  # of requests and authorizations
 NOTES = 50
 CHANGES = 10  # of contacts
-MAX_REASON = 255
 
 NO_LOGIN = FormProblem(409, "The customer of a merchant's sandbox has no log-in.")
 
@@ -44,6 +45,7 @@ async def _find(request: OperatorRequest) -> Holder | None:
     return await request.backend.ask(holders.by_customer, customer_id)
 
 
+@long
 async def show_page(
     request: OperatorRequest, holder: Holder, identity: Identity | None = None
 ) -> Reply:
@@ -130,27 +132,6 @@ def page_of(holder: Holder) -> str:
     return f"/customers/{ids.show_id(ids.CUSTOMER, holder.customer_id)}"
 
 
-async def _freeze(request: OperatorRequest, holder: Holder) -> Reply:
-    reason = request.text_of("reason", MAX_REASON)
-    silent = request.form.get("silent") == "on"
-    change = request.form.get("change") == "on"
-    await request.submit(FreezeWallet(request.actor, holder.account, reason, silent, change))
-    return request.redirect(page_of(holder), done="refrozen" if change else "frozen")
-
-
-async def _unfreeze(request: OperatorRequest, holder: Holder) -> Reply:
-    reason = request.text_of("reason", MAX_REASON)
-    await request.submit(UnfreezeWallet(request.actor, holder.account, reason))
-    return request.redirect(page_of(holder), done="unfrozen")
-
-
-async def _set_tier(request: OperatorRequest, holder: Holder) -> Reply:
-    reason = request.text_of("reason", MAX_REASON)
-    tier = request.form.get("tier", "")
-    await request.submit(SetTier(request.actor, holder.account, tier, reason))
-    return request.redirect(page_of(holder), done="tier")
-
-
 async def _add_note(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     text = request.form.get("note", "").replace("\r\n", "\n").strip()
     if not 1 <= len(text) <= notes.LONGEST or not all(c.isprintable() or c == "\n" for c in text):
@@ -189,11 +170,11 @@ async def _password_link(request: OperatorRequest, holder: Holder) -> Reply | Pr
 
 ROUTES: Routes = [
     PageRoute(OperatorRequest, "/customers/{id}", get=CUSTOMER.show, needs="customers.read"),
-    CUSTOMER.form("/freeze", _freeze, needs="wallets.freeze"),
-    CUSTOMER.form("/unfreeze", _unfreeze, needs="wallets.freeze"),
-    CUSTOMER.form("/tier", _set_tier, needs="customers.change"),
-    CUSTOMER.form("/note", _add_note, needs="customers.read"),
-    CUSTOMER.form("/verify", _verify, needs="customers.read"),
+    form(CUSTOMER, "/freeze", operations.FREEZE, page_of),
+    form(CUSTOMER, "/unfreeze", operations.UNFREEZE, page_of),
+    form(CUSTOMER, "/tier", operations.SET_TIER, page_of),
+    CUSTOMER.form("/note", _add_note, needs="customers.note"),
+    CUSTOMER.form("/verify", _verify, needs="customers.note"),
     CUSTOMER.form("/password-link", _password_link, needs="customers.change"),
     CUSTOMER.form("/end-sessions", _end_sessions, needs="sessions.end"),
 ]

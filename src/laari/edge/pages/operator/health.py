@@ -8,7 +8,11 @@ from laari.store.reads import health
 
 async def show(request: OperatorRequest) -> Reply:
     found = await request.backend.ask(health.read)
-    return request.page("health.html", health=found, checks=health.checks(found, request.now))
+    settings = request.backend.settings
+    checks = health.checks(
+        found, request.now, settings.second_operator_above, settings.sms_per_hour
+    )
+    return request.page("health.html", health=found, checks=checks)
 
 
 ROUTES = [PageRoute(OperatorRequest, "/health", get=show, needs="merchants.read")]

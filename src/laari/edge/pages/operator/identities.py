@@ -1,10 +1,11 @@
 """Identity data on a customer's page: shown only in the answer to a form with a reason."""
 
-from laari.edge.pages.operator.customers import CUSTOMER, MAX_REASON, NO_LOGIN, page_of, show_page
+from laari.edge.pages.operator.customers import CUSTOMER, NO_LOGIN, page_of, show_page
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
+from laari.rules import terms
 from laari.rules.calendar import local_day
 from laari.rules.people.identities import read_identity
 from laari.store.people import identities
@@ -19,17 +20,20 @@ async def _enter(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     identity = read_identity(request.form, local_day(request.now))
     if isinstance(identity, str):
         return FormProblem(422, identity)
-    reason = request.text_of("reason", MAX_REASON)
+    reason = request.text_of("reason", terms.MAX_REASON)
     await request.backend.write(
         identities.enter,
-        *(request.actor, request.backend.master_key, holder.customer_id, identity, reason),
+        request.actor,
+        request.backend.master_key,
+        holder.customer_id,
+        identity,
+        reason,
     )
     return request.redirect(page_of(holder), done="identity")
 
 
 async def _view(request: OperatorRequest, holder: Holder) -> Reply | Problem:
-    reason = request.text_of("reason", MAX_REASON)
-    await request.confirm()
+    reason = request.text_of("reason", terms.MAX_REASON)
     found = await request.backend.write(
         identities.view, request.actor, request.backend.master_key, holder.customer_id, reason
     )
@@ -37,7 +41,7 @@ async def _view(request: OperatorRequest, holder: Holder) -> Reply | Problem:
 
 
 async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
-    reason = request.text_of("reason", MAX_REASON)
+    reason = request.text_of("reason", terms.MAX_REASON)
     if not await request.backend.write(
         identities.remove, request.actor, holder.customer_id, reason
     ):

@@ -2,11 +2,12 @@
 
 from typing import Literal
 
-from laari.edge.pages.operator.merchants import MAX_REASON, MERCHANT
+from laari.edge.pages.operator.merchants import MERCHANT
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
+from laari.rules import terms
 from laari.rules.banking.merchant_money import MoveFunds
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, read_rufiyaa
 from laari.rules.records import Mode, Tenant
@@ -35,14 +36,12 @@ async def _move(request: OperatorRequest, merchant: Merchant) -> Reply | Problem
         return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
     if amount < 0 and kind != "merchant_adjustment":
         return FormProblem(422, "Only a correction can be negative.")
-    reason = request.text_of("reason", MAX_REASON)
+    reason = request.text_of("reason", terms.MAX_REASON)
     await request.confirm()
     below_zero = kind == "merchant_adjustment" and request.form.get("below_zero") == "on"
     earlier = read_count(request.form.get("earlier", ""))
-    await request.submit(
-        MoveFunds(tenant, request.actor, kind, amount, reason, below_zero, earlier)
-    )
-    return _back(request, tenant, "funds")
+    command = MoveFunds(tenant.id, request.actor, kind, amount, reason, below_zero, earlier)
+    return _back(request, tenant, await request.move(command, "funds"))
 
 
 async def _set_terms(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
@@ -57,11 +56,12 @@ async def _set_terms(request: OperatorRequest, merchant: Merchant) -> Reply | Pr
         return FormProblem(422, "The fee of a payout must be in rufiyaa, such as 5.00.")
     paused = None
     if request.form.get("paused_reason", "").strip():
-        paused = request.text_of("paused_reason", MAX_REASON)
+        paused = request.text_of("paused_reason", terms.MAX_REASON)
     await request.confirm()
     await request.backend.write(
         payout_terms.change,
-        *(tenant.id, request.actor),
+        tenant.id,
+        request.actor,
         minimum=minimum,
         fee=fee,
         on_request=request.form.get("on_request") == "on",

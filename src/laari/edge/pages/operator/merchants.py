@@ -3,16 +3,18 @@
 from uuid import UUID
 
 from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link, in_words
+from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.banking.payouts import coming, in_effect
+from laari.rules.banking.bank_accounts import coming, in_effect
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.records import Mode
+from laari.rules.terms import MAX_REASON
 from laari.store.merchants import applications, fees, merchants
 from laari.store.merchants.applications import NO_TERMS, LiveTerms
 from laari.store.merchants.merchants import Merchant
@@ -21,10 +23,10 @@ from laari.store.reads import tenants
 from laari.store.reads.money import balances, payouts
 
 MOST_LISTED = 500
-MAX_REASON = 255
 NO_APPLICATION = FormProblem(409, "This merchant has no such application.")
 
 
+@long
 async def show_list(request: OperatorRequest) -> Reply:
     waiting = await request.backend.ask(applications.with_status, "submitted", MOST_LISTED)
     found = await request.backend.ask(merchants.newest, MOST_LISTED)
@@ -79,10 +81,8 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
         hold = request.text_of("live_hold", MAX_REASON) if request.form.get("live_hold") else None
     except RefusedForm:
         return FormProblem(422, "The reason of a hold must be printable characters.")
-    await request.confirm()
     application_id = _application(request)
     terms = LiveTerms(minimum or NO_TERMS.minimum, hold, max_payment)
-    channels = request.backend.settings.channels
     try:
         await request.backend.write(
             applications.approve,
@@ -90,7 +90,7 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
             merchant.id,
             None,
             terms,
-            channels,
+            request.backend.outbox,
             application_id=application_id,
         )
     except LaariError as error:

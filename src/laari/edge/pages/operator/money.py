@@ -2,33 +2,44 @@
 
 from datetime import date, timedelta
 
-from laari.edge.pages.dashboard.money.export import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
+from laari.edge.pages.csv_files import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
+from laari.edge.pages.operator import bank
 from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.rules import ids
-from laari.rules.banking.movements import (
-    MakeMovement,
-    RefuseMovement,
-    RequestMovement,
-    needs_second_operator,
-)
+from laari.rules import ids, terms
+from laari.rules.banking.movements import PERMISSIONS, MakeMovement, RefuseMovement
+from laari.rules.banking.second_person import is_same_person
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
 from laari.rules.money import read_rufiyaa, rufiyaa
-from laari.rules.operator import MoveMoney
-from laari.rules.records import MODES, Mode, PendingMovement
+from laari.rules.records import MODES, Mode, PendingMovement, PendingMovementKind
 from laari.store.reads import tenants
 from laari.store.reads.figures import Figures
 from laari.store.reads.money import movement_lists, volume
 from laari.store.reads.money.volume import MerchantDay
 
 MOST_LISTED = 500
-MAX_DETAILS = 255
+KINDS: dict[PendingMovementKind, str] = {
+    "topup": "top-up",
+    "adjustment": "adjustment",
+    "release": "release of held money",
+    "merchant_adjustment": "correction of a balance",
+    "assign": "unallocated money to a wallet",
+    "send_back": "unallocated money sent back",
+    "charge": "charge of the bank",
+    "sweep": "sweep of fees",
+    "return": "payout returned by the bank",
+    "bank_account": "bank account in another name",
+    "import": "bank's statement",
+}
 MAX_SLIP = 100
 
 
+@long
 async def show(request: OperatorRequest) -> Reply:
     day, mode = _day(request, "day"), _mode(request)
     limit = request.backend.settings.second_operator_above
@@ -39,6 +50,9 @@ async def show(request: OperatorRequest) -> Reply:
         waiting=await request.backend.ask(movement_lists.waiting, MOST_LISTED),
         movements=await request.backend.ask(movement_lists.of_day, day, mode, MOST_LISTED),
         limit=limit,
+        kinds=KINDS,
+        permissions=PERMISSIONS,
+        is_own=lambda movement: is_same_person(movement.requested_by, request.actor),
     )
 
 
@@ -51,7 +65,7 @@ def _mode(request: OperatorRequest) -> Mode:
 
 
 async def _move(request: OperatorRequest) -> Reply | Problem:
-    """Tops a wallet up or corrects it; a large amount waits for a second operator."""
+    """Tops a wallet up or corrects it."""
     form = request.form
     kind = "adjustment" if form.get("kind") == "adjustment" else "topup"
     account = form.get("account", "").strip()
@@ -60,7 +74,7 @@ async def _move(request: OperatorRequest) -> Reply | Problem:
         return FormProblem(422, "The account number has only digits.")
     if amount is None or amount == 0:
         return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
-    details = request.text_of("details", MAX_DETAILS)
+    details = request.text_of("details", terms.MAX_REASON)
     slip = form.get("slip", "").strip() or None
     if slip is not None and (kind != "topup" or len(slip) > MAX_SLIP or not slip.isprintable()):
         return FormProblem(422, f"Only a top-up has a slip, of at most {MAX_SLIP} characters.")
@@ -68,43 +82,33 @@ async def _move(request: OperatorRequest) -> Reply | Problem:
     below_zero = kind == "adjustment" and form.get("below_zero") == "on"
     how = {"slip": slip, "below_zero": below_zero}
     number = int(account)
-    if needs_second_operator(amount, request.backend.settings.second_operator_above):
-        await request.submit(
-            RequestMovement(request.actor, number, kind, amount, details, **how)  # type: ignore[arg-type]
-        )
-        return request.redirect("/money", done="asked")
     tenant = await request.backend.ask(tenants.of_wallet, number)
     moved = await request.submit(
         MoveMoney(request.actor, tenant, number, kind, amount, details, **how)  # type: ignore[arg-type]
     )
+    if isinstance(moved, PendingMovement):
+        return request.redirect("/money", done="asked")
     return request.redirect("/money", done="repeated" if moved.repeated else "moved")
 
 
-async def _find(request: OperatorRequest) -> PendingMovement | None:
+async def _make(request: OperatorRequest) -> Reply | Problem:
     movement_id = ids.read_id(ids.MOVEMENT, request.params["id"])
     if movement_id is None:
-        return None
-    found = await request.backend.ask(movement_lists.by_id, [movement_id])
-    return found.get(movement_id)
-
-
-async def _make(request: OperatorRequest) -> Reply:
-    movement = await _find(request)
-    if movement is None:
         return request.missing()
     await request.confirm()
-    tenant = await request.backend.ask(tenants.of_wallet, movement.account)
-    command = MakeMovement(request.actor, tenant, movement.id, movement.account, movement.slip)
-    await request.submit(command)
+    made = await request.submit(MakeMovement(request.actor, movement_id))
+    if made.movement.kind == "import":
+        assert made.movement.reference is not None  # by a constraint of the table
+        return await bank.book(request, made.movement.reference)
     return request.redirect("/money", done="moved")
 
 
 async def _refuse(request: OperatorRequest) -> Reply:
-    movement = await _find(request)
-    if movement is None:
+    movement_id = ids.read_id(ids.MOVEMENT, request.params["id"])
+    if movement_id is None:
         return request.missing()
-    reason = request.text_of("reason", MAX_DETAILS)
-    await request.submit(RefuseMovement(request.actor, movement.id, reason))
+    reason = request.text_of("reason", terms.MAX_REASON)
+    await request.submit(RefuseMovement(request.actor, movement_id, reason))
     return request.redirect("/money", done="declined")
 
 
@@ -115,6 +119,7 @@ async def _volume(request: OperatorRequest) -> tuple[date, date, Mode, list[Merc
     return first, last, mode, await request.backend.ask(volume.by_day, mode, first, last)
 
 
+@long
 async def show_volume(request: OperatorRequest) -> Reply:
     first, last, mode, rows = await _volume(request)
     if len(rows) > volume.MOST:

@@ -1,44 +1,43 @@
 """Runs of payouts: preview, approval, the bank's file, and the bank's answers."""
 
-import asyncio
-from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from laari.edge.pages.dashboard.money.export import csv_reply
-from laari.edge.pages.operator.request import OperatorRequest, Subject
+from laari.edge.pages.csv_files import csv_reply
+from laari.edge.pages.operator.request import OperatorRequest, Subject, in_words
+from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.banking.bank_days import bank_day_from, cut_off_of
+from laari.rules.banking.approval import ApproveRun, Control, approved_on, not_approver
+from laari.rules.banking.bank_accounts import masked
+from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
-    ApproveRun,
     CancelPayout,
     CancelRun,
     OpenRun,
     SendRun,
     joining,
-    written,
 )
-from laari.rules.banking.payouts import tenant_of
 from laari.rules.calendar import local_day
-from laari.rules.command import Command
+from laari.rules.day_ranges import read_day
 from laari.rules.money import read_rufiyaa
-from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
-from laari.rules.refusals import Refusal
+from laari.rules.records import BankAccount, BankOrder, Payout, PayoutRun, Tenant
+from laari.store import payout_filling
 from laari.store.postgres.pool import Connection
-from laari.store.reads.money import payouts
+from laari.store.reads.money import bank_files, payouts
+from laari.store.reads.money.bank_files import ChangedFileError
 
 MOST_LISTED = 200
-TOGETHER = 50  # commands of a run: their batches load all of its payouts
 
 
 # == The list and the preview =====================================================================
 
 
+@long
 async def show_list(request: OperatorRequest) -> Reply:
     ask = request.backend.ask
     waiting = await ask(payouts.waiting, "live")
@@ -55,61 +54,19 @@ def _yesterday(request: OperatorRequest) -> date:
     return local_day(request.now) - timedelta(days=1)
 
 
-class Held(NamedTuple):
-    """A requested payout that cannot join a run now."""
-
-    payout: Payout
-    reason: str
-
-
-class Expected(NamedTuple):
-    """What a run for a day would contain."""
-
-    payable: list[payouts.Preview]
-    left_out: list[payouts.Preview]
-    waiting: list[Payout]
-    held: list[Held]
-    tenants: dict[int, Tenant]  # of the waiting and the held ones
-    opened: PayoutRun | None
-
-    @property
-    def number(self) -> int:
-        return len(self.payable) + len(self.waiting)
-
-    @property
-    def total(self) -> int:
-        due = sum(each.amount for each in self.payable)
-        return due + sum(each.amount for each in self.waiting)
-
-
-async def _expected(request: OperatorRequest, day: date) -> Expected:
-    ask = request.backend.ask
-    seen = await ask(payouts.preview, "live", cut_off_of(day), request.now)
-    requested = await ask(payouts.waiting, "live")
-    held = await ask(payouts.held, requested)
-    return Expected(
-        payable=[each for each in seen if each.refusal is None],
-        left_out=[each for each in seen if each.refusal is not None],
-        waiting=[each for each in requested if each.id not in held],
-        held=[Held(each, held[each.id]) for each in requested if each.id in held],
-        tenants=await ask(payouts.tenants_of, requested),
-        opened=await ask(payouts.open_run, "live"),
-    )
-
-
 def _read_day(request: OperatorRequest) -> date | FormProblem:
     """The cut-off day of the query or the form; yesterday without one."""
     text = request.form.get("day", request.query.get("day", ""))
     if not text:
         return _yesterday(request)
-    try:
-        day = date.fromisoformat(text)
-        ended = cut_off_of(day) <= request.now
-    except (ValueError, OverflowError):
+    day = read_day(text)
+    if day is None:
         return FormProblem(422, "The day must be a date.")
+    ended = has_ended(day, request.now)
     return day if ended else FormProblem(422, f"{day} has not ended yet.")
 
 
+@long
 async def show_preview(request: OperatorRequest) -> Reply:
     day = _read_day(request)
     if isinstance(day, FormProblem):
@@ -118,7 +75,7 @@ async def show_preview(request: OperatorRequest) -> Reply:
     return await request.long_page(
         "payouts_preview.html",
         day=day,
-        expected=await _expected(request, day),
+        expected=await payout_filling.expected(request.backend.ask, day, request.now),
         bank_day=bank_day_from(local_day(request.now), holidays),
     )
 
@@ -129,32 +86,13 @@ async def _create(request: OperatorRequest) -> Reply | Problem:
     if isinstance(day, FormProblem):
         return day
     await request.confirm()
-    expected = await _expected(request, day)
-    run = expected.opened
-    if run is not None and run.day != day:
-        return FormProblem(
-            409, f"Run {run.number} for {run.day} is open: approve it or cancel it first."
-        )
-    if run is None and not expected.number:
+    expected = await payout_filling.expected(request.backend.ask, day, request.now)
+    if expected.opened is None and not expected.number:
         return FormProblem(409, "There is nothing to pay out.")
-    if run is None:
-        opened = await request.submit(OpenRun(request.actor, "live", day))
-        run = opened
-    paid = [each.tenant for each in expected.payable]
-    commands = joining(request.actor, run, expected.waiting, paid, expected.tenants)
-    refused = await _fill(request, commands)
+    run = await request.submit(OpenRun(request.actor, "live", day))
+    commands = joining(request.actor, run, expected.waiting_ids, expected.payable_ids)
+    refused = await payout_filling.fill(request.backend.spine.submit, expected, commands)
     return request.redirect(f"/payouts/{run.number}", done="run_partly" if refused else "run")
-
-
-async def _fill(request: OperatorRequest, commands: Sequence[Command[Payout]]) -> int:
-    """Adds payouts to a run; the number of refused ones, which stay in the next preview."""
-    refused = 0
-    for start in range(0, len(commands), TOGETHER):
-        outcomes = await asyncio.gather(
-            *(request.backend.spine.submit(each) for each in commands[start : start + TOGETHER])
-        )
-        refused += sum(isinstance(outcome, Refusal) for outcome in outcomes)
-    return refused
 
 
 # == One run ======================================================================================
@@ -169,30 +107,48 @@ class Content(NamedTuple):
     payouts: list[Payout]
     orders: list[BankOrder]
     tenants: dict[int, Tenant]
+    accounts: tuple[BankAccount, ...]  # of the payouts' owners
+    recent: list[payouts.RecentAccount]
+    approved: int  # the total of the other runs that were approved today
 
     @property
     def total(self) -> int:
         return sum(each.amount for each in self.payouts if each.status != "cancelled")
 
 
-async def _content(connection: Connection, run_id: UUID) -> Content:
+async def _content(connection: Connection, run_id: UUID, now: datetime) -> Content:
     joined = await payouts.of_run(connection, run_id)
-    orders = await payouts.orders(connection, [each.id for each in joined])
-    by_id = await payouts.tenants_of(connection, joined)
-    return Content(joined, orders, by_id)
+    owned = await payouts.bank_accounts(connection, {each.owner for each in joined})
+    approved = (await payouts.approved_runs(connection))["live"]
+    return Content(
+        payouts=joined,
+        orders=await payouts.orders(connection, [each.id for each in joined]),
+        tenants=await payouts.tenants_of(connection, joined),
+        accounts=tuple(account for accounts in owned.values() for account in accounts),
+        recent=await payouts.recent_accounts(connection, joined, now),
+        approved=approved_on(approved, local_day(now)),
+    )
 
 
+@long
 async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
-    content = await request.backend.ask(_content, run.id)
-    threshold = request.backend.settings.payout_approval_above
+    content = await request.backend.ask(_content, run.id, request.now)
+    settings = request.backend.settings
+    control = Control(
+        run=run,
+        day_total=content.approved + content.total,
+        accounts=content.accounts,
+        threshold=settings.payout_approval_above,
+        needs_second=settings.second_operator_above is not None,
+    )
     return await request.long_page(
         "payout_run.html",
         run=run,
         content=content,
         by_id={each.id: each for each in content.payouts},
-        file=await request.backend.ask(payouts.bank_file, run.id),
-        threshold=threshold,
-        needs_another=content.total > threshold and written(request.actor) == run.created_by,
+        file=await request.backend.ask(bank_files.bank_file, run.id),
+        needs_another=not_approver(request.actor, control, request.now),
+        masked=masked,
     )
 
 
@@ -201,36 +157,36 @@ RUN = Subject("/payouts/{number}", _find, _show)
 
 async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply:
     await request.confirm()
-    content = await request.backend.ask(_content, run.id)
     threshold = request.backend.settings.payout_approval_above
     seen = read_rufiyaa(request.form.get("total", ""))
     if seen is None:
         raise RefusedForm(FormProblem(422, "The total must be in rufiyaa, as the page shows it."))
-    command = ApproveRun(request.actor, run.id, content.tenants, threshold, seen)
-    await request.submit(command)
+    await request.submit(ApproveRun(request.actor, run.id, threshold, seen))
     return request.redirect(f"/payouts/{run.number}", done="run_approved")
 
 
 async def _send(request: OperatorRequest, run: PayoutRun) -> Reply:
     await request.confirm()
-    content = await request.backend.ask(_content, run.id)
     holidays = await request.backend.ask(payouts.holidays)
     value_date = bank_day_from(local_day(request.now), holidays)
     most = request.backend.settings.payout_order_limit
-    await request.submit(SendRun(request.actor, run.id, content.tenants, value_date, most))
+    await request.submit(SendRun(request.actor, run.id, value_date, most))
     return request.redirect(f"/payouts/{run.number}", done="run_sent")
 
 
 async def _cancel(request: OperatorRequest, run: PayoutRun) -> Reply:
     await request.confirm()
-    content = await request.backend.ask(_content, run.id)
-    await request.submit(CancelRun(request.actor, run.id, content.tenants))
+    await request.submit(CancelRun(request.actor, run.id))
     return request.redirect(f"/payouts/{run.number}", done="run_cancelled")
 
 
 async def _download(request: OperatorRequest, run: PayoutRun) -> Reply:
     """The bytes that were made with the first call, and no others."""
-    made = await request.backend.ask(payouts.bank_file, run.id)
+    try:
+        made = await request.backend.ask(bank_files.handed_out, run.id)
+    except ChangedFileError as error:
+        request.problem = in_words(error)
+        return await _show(request, run)
     if made is None:
         return request.missing()
     return csv_reply(f"laari-payouts-{run.number:06}.csv", made.content)
@@ -241,39 +197,37 @@ async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
     action, _, reference = request.form.get("answer", "").partition(" ")
     if action not in ("settle", "return") or (action == "return" and not reference):
         return FormProblem(422, "Choose an order, and whether the bank paid or returned it.")
-    content = await request.backend.ask(_content, run.id)
-    order = next((each for each in content.orders if each.reference == reference), None)
+    joined = await request.backend.ask(payouts.of_run, run.id)
+    orders = await request.backend.ask(payouts.orders, [each.id for each in joined])
+    order = next((each for each in orders if each.reference == reference), None)
     if reference and order is None:
         return request.missing()
     await request.confirm()
-    answered = [
-        each
-        for each in content.payouts
-        if (each.status == "sent" if order is None else each.id == order.payout_id)
-    ]
+    if order is None:
+        answered = [each.id for each in joined if each.status == "sent"]
+    else:
+        answered = [order.payout_id]
     if not answered:
         return FormProblem(409, "No order waits for an answer.")
     kind: Literal["settle", "return"] = "settle" if action == "settle" else "return"
-    for payout in answered:
-        tenant = tenant_of(content.tenants, payout)
-        await request.submit(
-            AnswerPayout(tenant, request.actor, payout.id, kind, reference or None)
-        )
-    return request.redirect(f"/payouts/{run.number}", done=f"bank_{kind}")
+    done = f"bank_{kind}"
+    for payout_id in answered:
+        command = AnswerPayout(request.actor, payout_id, kind, reference or None)
+        done = await request.move(command, done)
+    return request.redirect(f"/payouts/{run.number}", done=done)
 
 
 async def _cancel_one(request: OperatorRequest) -> Reply:
     """Cancels a payout of a run, or one that waits for a run."""
-    ask, number = request.backend.ask, ids.read_id(ids.PAYOUT, request.params["id"])
-    payout = None if number is None else (await ask(payouts.by_id, [number])).get(number)
-    if payout is None:
+    payout_id = ids.read_id(ids.PAYOUT, request.params["id"])
+    if payout_id is None:
         return request.missing()
-    tenant = tenant_of(await ask(payouts.tenants_of, [payout]), payout)
     await request.confirm()
-    await request.submit(CancelPayout(tenant, request.actor, payout.id))
+    payout = await request.submit(CancelPayout(request.actor, payout_id))
     where = "/payouts"
     if payout.run_id is not None:
-        run = (await ask(payouts.run_by_id, [payout.run_id]))[payout.run_id]
+        found = await request.backend.ask(payouts.run_by_id, [payout.run_id])
+        run = found[payout.run_id]
         where = f"/payouts/{run.number}"
     return request.redirect(where, done="payout_cancelled")
 

@@ -1,31 +1,35 @@
 """A request of one of the operator's people."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+from laari.edge.input.multipart import MEDIA_TYPE
+from laari.edge.load.heavy import Line
+from laari.edge.pages.login import WRONG
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
 from laari.edge.pages.request import Access, FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.errors import LaariError
 from laari.http.messages import Reply
+from laari.operations.every import OPERATIONS
 from laari.rules.command import Command
-from laari.rules.people.permissions import Permission
+from laari.rules.people.permissions import WITHOUT_PASSWORD, Permission
+from laari.rules.records import PendingMovement
 from laari.rules.refusals import Refusal
 from laari.store.people import memberships, password_links, sessions
 from laari.store.people.logins import PersonId, Whose
 from laari.store.people.memberships import Membership
 
-R = TypeVar("R")
+S = TypeVar("S")
 T = TypeVar("T")
 
 HOME = "/operator"
+# Of the person who sends a form: another field must not have such a name.
+OWN_FIELDS = frozenset({"password", "code"})
 # The texts for `?done=…` after a form: the address itself is never shown.
 DONE = {
     **OWN_DONE,
-    "frozen": "The wallet is frozen. Nothing leaves it from now on.",
-    "refrozen": "The freeze is changed. Nothing leaves the wallet.",
-    "unfrozen": "Money can leave the wallet again.",
-    "tier": "The tier is changed.",
+    **{each.name: each.done for each in OPERATIONS},
     "identity": "The identity data is kept. It is shown only for a reason.",
     "unidentified": "The identity data is deleted.",
     "noted": "The note is added.",
@@ -44,7 +48,7 @@ DONE = {
     "resumed": "The merchant is active again.",
     "moved": "The money is moved.",
     "repeated": "This slip was entered before. No money was moved again.",
-    "asked": "The movement waits for a second operator.",
+    "asked": "The movement waits for a second person. The page Money shows it.",
     "declined": "The movement is refused. No money was moved.",
     "run": "The payouts are in the run. It waits for approval.",
     "run_partly": "Some payouts could not join the run. The next preview shows the reasons.",
@@ -55,12 +59,10 @@ DONE = {
     "bank_settle": "The answer is recorded: the bank has paid.",
     "bank_return": "The answer is recorded. The returned money is available again.",
     "imported": "The statement is imported.",
-    "assigned": "The money is added to the wallet.",
-    "sent_back": "The money is recorded as sent back.",
+    "import_asked": "The statement waits for a second person. Nothing of it is booked.",
     "withdrawn": "The withdrawal is requested. The next payout run takes it.",
-    "bank_account": "The bank account is saved.",
+    "bank_account": "The bank account is saved. It is used after 48 hours.",
     "matched": "The line is matched. Nothing was booked.",
-    "charged": "The charge of the bank is booked.",
     "signed": "The day is signed off.",
     "swept": "The sweep is recorded.",
     "funds": "The balance is changed.",
@@ -107,12 +109,46 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
             await self.note_seen(sessions.note_seen, person, self.now)
         return self.check(access)
 
+    async def ask_password(self, access: Access) -> Reply | None:
+        """Every form needs a recent password, except those of a few harmless permissions.
+
+        The page that asks for it repeats the fields of the form, so nothing has to be entered
+        twice. A form with a file is too long for that: it has fields for the password itself.
+        """
+        if access.own or access.to_change in WITHOUT_PASSWORD or not self.asks_password:
+            return None
+        is_upload = self.http.media_type == MEDIA_TYPE
+        if "password" in self.form or is_upload:
+            try:
+                await self.confirm()
+            except RefusedForm as refused:
+                if is_upload:
+                    raise
+                self.problem = refused.problem
+            else:
+                return None
+        fields = {name: text for name, text in self.form.items() if name not in OWN_FIELDS}
+        return self.page("again.html", None if self.problem else WRONG, fields=fields)
+
+    @property
+    def line(self) -> Line:
+        return self.backend.heavy.desk
+
+    @property
+    def turn_of(self) -> Hashable:
+        return self.whose
+
     async def submit(self, command: Command[T]) -> T:
         """Runs a command of the operator; a refusal is shown above the page."""
         outcome = await self.backend.spine.submit(command)
         if isinstance(outcome, Refusal):
             raise RefusedForm(FormProblem(outcome.status, outcome.message))
         return outcome
+
+    async def move(self, command: Command[object], done: str) -> str:
+        """Runs a command that moves money: `done`, or the word for a movement that waits."""
+        outcome = await self.submit(command)
+        return "asked" if isinstance(outcome, PendingMovement) else done
 
     def text_of(self, name: str, longest: int) -> str:
         """A required text of the form, on one line."""
@@ -124,21 +160,21 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
         return text
 
 
-class Subject(Generic[R]):
+class Subject(Generic[S]):
     """A customer, merchant or run that the address names: its page, and the forms on it."""
 
     def __init__(
         self,
         path: str,
-        find: Callable[[OperatorRequest], Awaitable[R | None]],
-        show: Callable[[OperatorRequest, R], Awaitable[Reply]],
+        find: Callable[[OperatorRequest], Awaitable[S | None]],
+        show: Callable[[OperatorRequest, S], Awaitable[Reply]],
     ) -> None:
         self._path = path
         self._find = find
         self.show = self.found(show)
 
     def found(
-        self, handler: Callable[[OperatorRequest, R], Awaitable[T]]
+        self, handler: Callable[[OperatorRequest, S], Awaitable[T]]
     ) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
         """Looks the subject up for the handler."""
 
@@ -151,19 +187,30 @@ class Subject(Generic[R]):
     def form(
         self,
         path: str,
-        handler: Callable[[OperatorRequest, R], Awaitable[Reply | Problem]],
+        handler: Callable[[OperatorRequest, S], Awaitable[Reply | Problem]],
         needs: Permission,
+        operation: str | None = None,
     ) -> PageRoute[OperatorRequest]:
-        path, post = self._path + path, self.found(handler)
-        return PageRoute(OperatorRequest, path, post=post, page=self.show, needs=needs)
+        return PageRoute(
+            OperatorRequest,
+            self._path + path,
+            post=self.found(handler),
+            page=self.show,
+            needs=needs,
+            operation=operation,
+        )
 
 
 async def hand_over_link(request: OperatorRequest, whose: Whose, back: str) -> Reply:
     """Sends a link that sets a password; without a way to send it, shows it once."""
     made = await request.backend.write(
         password_links.hand_over,
-        *(request.actor, whose, request.now),
-        *(request.backend.settings.channels, request.backend.origin),
+        request.actor,
+        request.backend.master_key,
+        whose,
+        request.now,
+        request.backend.settings.channels,
+        request.backend.origin,
     )
     if made.link is None:
         return request.redirect(back, done="link")

@@ -1,6 +1,7 @@
 """The first page of the desk: one search field, and everything that fits."""
 
 from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
@@ -18,12 +19,13 @@ from laari.store.reads.find import LONGEST, Finds, find, payments_of_amount
 MOST_FOUND = 50
 
 
+@long
 async def show(request: OperatorRequest) -> Reply:
     sought = request.query.get("q", "").strip()[:LONGEST]
     if not sought:
         return request.page("home.html", sought="", found=None, state_of=shown_state)
     backend = request.backend
-    async with backend.heavy.searches.slot(soon=True):
+    async with request.searching():
         found = await backend.ask(
             find, sought, MOST_FOUND, vpa_suffixes=backend.settings.vpa_suffixes
         )
@@ -42,6 +44,7 @@ def _only(found: Finds) -> str | None:
     return pages[0] if len(pages) == 1 and others == 0 else None
 
 
+@long
 async def show_amount(request: OperatorRequest) -> Reply:
     """Payments of one amount, within a merchant and a day."""
     merchant_id, mode = request.query.get("merchant", ""), request.query.get("mode", "live")

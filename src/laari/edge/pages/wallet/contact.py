@@ -4,23 +4,41 @@ from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletVisitor
 from laari.http.messages import Reply
-from laari.store.people import contact_changes
+from laari.rules.people.contact_changes import NAMES, STOP_LINK, StopContactChange
+from laari.rules.people_records import ContactChange
+from laari.rules.refusals import Refusal
+from laari.store.reads import contact_changes
+from laari.store.secrets import derive
 
 MAX_TOKEN = 100
 
 
-async def show(request: WalletVisitor) -> Reply:
+def _digest(request: WalletVisitor) -> bytes:
     token = request.params["token"][:MAX_TOKEN]
-    change = await request.backend.ask(contact_changes.by_link, token)
+    return derive(request.backend.master_key, STOP_LINK, token)
+
+
+async def _find(request: WalletVisitor) -> ContactChange | None:
+    return await request.backend.ask(contact_changes.by_stop_digest, _digest(request))
+
+
+async def show(request: WalletVisitor) -> Reply:
+    change = await _find(request)
     if change is None:
         return _gone(request)
-    return request.page("contact.html", change=change, name=contact_changes.NAMES[change.contact])
+    return request.page("contact.html", change=change, name=NAMES[change.contact])
 
 
 async def stop(request: WalletVisitor) -> Reply | Problem:
-    token = request.params["token"][:MAX_TOKEN]
-    if not await request.backend.write(contact_changes.stop, token, request.http.client):
+    change = await _find(request)
+    if change is None:
         return _gone(request)
+    command = StopContactChange(
+        change.customer_id, change.id, _digest(request), request.http.client
+    )
+    outcome = await request.backend.spine.submit(command)
+    if isinstance(outcome, Refusal):
+        return _gone(request) if outcome.code == "not_found" else outcome
     return request.page("contact_stopped.html", contact=request.backend.settings.support_contact)
 
 

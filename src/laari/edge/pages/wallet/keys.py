@@ -7,8 +7,9 @@ from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.wallet.request import WalletRequest
 from laari.http.messages import Reply
+from laari.rules import terms
 from laari.store.people import wallet_keys
-from laari.store.people.wallet_keys import MAX_KEYS, MAX_NAME, PREFIX
+from laari.store.people.wallet_keys import MAX_NAME, PREFIX
 from laari.store.secrets import new_secret
 
 NO_NAME = FormProblem(422, f"Give the key a name of at most {MAX_NAME} characters.")
@@ -17,7 +18,7 @@ CREATED_SINCE = FormProblem(
     "A key was created after this form was shown, so no other key was created now. A key is shown "
     "only once: if you did not copy it, revoke it and create another one.",
 )
-TOO_MANY = FormProblem(422, f"You have {MAX_KEYS} keys, the maximum. Revoke one first.")
+TOO_MANY = FormProblem(422, f"You have {terms.WALLET_KEYS} keys, the maximum. Revoke one first.")
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -45,7 +46,13 @@ async def create(request: WalletRequest) -> Reply | Problem:
     await confirm(request, request.customer)
     api_key, before = new_secret(PREFIX), read_count(request.form.get("made", ""))
     outcome = await request.backend.write(
-        wallet_keys.add_key, request.actor, request.customer.account, api_key, name, before
+        wallet_keys.add_key,
+        request.actor,
+        request.backend.master_key,
+        request.customer.account,
+        api_key,
+        name,
+        before,
     )
     if outcome == "added":
         return await show(request, new_key=api_key)

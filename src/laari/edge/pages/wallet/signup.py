@@ -7,11 +7,8 @@ import asyncio
 import math
 import time
 
+from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.forgotten import (
-    CODES_PER_ADDRESS,
-    PER_ADDRESS,
-    PER_IDENTITY,
-    PER_IDENTITY_EVERYWHERE,
     REPLY_SECONDS,
 )
 from laari.edge.pages.known import remember_browser
@@ -21,6 +18,7 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
+from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_mobile
 from laari.rules.people.passwords import password_problem
@@ -59,17 +57,22 @@ async def begin(request: SignUpVisitor) -> Reply | Problem:
         return request.refuse("signup.weak")
     address = client_prefix(request.http.client)
     buckets = [
-        PER_IDENTITY.bucket("wallet sign-up", address, mobile),
-        PER_IDENTITY_EVERYWHERE.bucket("wallet sign-up mobile", mobile),
-        PER_ADDRESS.bucket("wallet sign-up address", address),
+        throttle_bucket(terms.LINKS_PER_PERSON, "wallet sign-up", address, mobile),
+        throttle_bucket(terms.LINKS_PER_PERSON_EVERYWHERE, "wallet sign-up mobile", mobile),
+        throttle_bucket(terms.LINKS_PER_ADDRESS, "wallet sign-up address", address),
     ]
     throttle(request, buckets)
     password_hash = await hash_new_password(request, LAST)
     began, handle = time.monotonic(), new_secret("")
     await request.backend.write(
         customer_signup.begin,
-        *(request.backend.master_key, handle, mobile, name, password_hash),
-        *("dv" if request.language.code == "dv" else "en", request.now),
+        request.backend.master_key,
+        handle,
+        mobile,
+        name,
+        password_hash,
+        "dv" if request.language.code == "dv" else "en",
+        request.now,
     )
     await asyncio.sleep(max(0.0, began + REPLY_SECONDS - time.monotonic()))
     return request.page("signup_code.html", handle=handle)
@@ -85,7 +88,7 @@ async def show_code(request: SignUpVisitor) -> Reply:
 
 async def finish(request: SignUpVisitor) -> Reply | Problem:
     address = client_prefix(request.http.client)
-    throttle(request, [CODES_PER_ADDRESS.bucket("wallet sign-up code", address)])
+    throttle(request, [throttle_bucket(terms.CODES_PER_ADDRESS, "wallet sign-up code", address)])
     login = await request.backend.write(
         customer_signup.finish,
         Actor("service", "sign-up", address=request.http.client),

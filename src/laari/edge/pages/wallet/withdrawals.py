@@ -7,12 +7,12 @@ from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.banking.payouts import coming, in_effect
+from laari.rules.banking.bank_accounts import AddBankAccount, coming, in_effect, masked
 from laari.rules.banking.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.rules.money import read_rufiyaa
+from laari.rules.records import BankDetails
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
-from laari.store.merchants import bank_accounts
 from laari.store.reads.money import payouts
 
 PATH = "/app/withdraw"
@@ -40,7 +40,7 @@ async def show(request: WithdrawalRequest) -> Reply:
         frozen=frozen_words(request, wallet) if wallet.frozen_at is not None else None,
         account=in_effect(accounts, request.now),
         coming=coming(accounts, request.now),
-        masked=bank_accounts.masked,
+        masked=masked,
         withdrawals=made,
         last=made[0].number if made else 0,
         shown_id=lambda payout: ids.show_id(ids.PAYOUT, payout.id),
@@ -75,11 +75,9 @@ async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
     await confirm(request, request.customer, always=True)
     bank = " ".join(request.form.get("bank", "").split())
     number = "".join(request.form.get("number", "").split())
-    added = await request.backend.write(
-        bank_accounts.add,
-        *(request.customer.account, request.customer.name, bank, number),
-        *(request.actor, request.backend.settings.channels),
-    )
+    details = BankDetails(request.customer.name, bank, number)
+    command = AddBankAccount(request.actor, request.customer.account, details)
+    added = await request.backend.spine.submit(command)
     if isinstance(added, Refusal):
         return FormProblem(422, added.message)
     return request.go(f"{PATH}?done=bank")

@@ -85,8 +85,10 @@ async def of(connection: Connection, wanted: Sequence[Wanted]) -> list[Due]:
     """The money for each of these payouts, in their order."""
     since = [each.since for each in wanted]
     rows = await connection.fetch(
-        *(_DUES, [each.tenant_id for each in wanted]),
-        *(since, [None if each is None else _whole_day_from(each) for each in since]),
+        _DUES,
+        [each.tenant_id for each in wanted],
+        since,
+        [None if each is None else _whole_day_from(each) for each in since],
     )
     found = []
     for each, (snapshot, balance, later, after_all) in zip(wanted, rows, strict=True):

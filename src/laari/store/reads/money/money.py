@@ -39,6 +39,7 @@ async def of_span(
     limit: int,
     after: Position | None = None,
     kinds: Sequence[MovementKind] = KINDS,
+    *,
     left: int | None = None,
 ) -> Ledger:
     """A page of the ledger, newest first; everything is of one moment.

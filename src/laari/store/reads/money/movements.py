@@ -58,6 +58,7 @@ async def of_span(
     limit: int,
     after: Position | None = None,
     kinds: Sequence[MovementKind] = SALES,
+    *,
     till: str | None = None,
 ) -> Movements:
     """A page of movements, newest first; those of one till are payments and refunds only."""

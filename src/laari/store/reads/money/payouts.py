@@ -7,9 +7,12 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.banking.payouts import in_effect, not_payable, stopped
+from laari.rules.banking.bank_accounts import recent
+from laari.rules.banking.payouts import WALLET_FROZEN, merchant_stopped, not_payable
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.records import (
+    MODES,
+    ApprovedRun,
     BankAccount,
     BankOrder,
     Mode,
@@ -18,7 +21,6 @@ from laari.rules.records import (
     PayoutRun,
     PayoutTerms,
     RunNumbers,
-    StoredBankFile,
     Tenant,
 )
 from laari.rules.refusals import Refusal
@@ -26,11 +28,11 @@ from laari.store.reads.figures import FINDING, LEAVES, OF_OTHERS, OTHER_ACCOUNT
 from laari.store.reads.listing import Listing, Position, Walk, Window
 from laari.store.reads.money import dues
 from laari.store.reads.money.dues import MOVES
+from laari.store.reads.recipients import account_owners
 from laari.store.reads.tenants import COLUMNS as TENANT_COLUMNS
 from laari.store.reads.tenants import by_id as tenants_by_id
 from laari.store.tables import (
     BANK_ACCOUNTS,
-    BANK_FILES,
     BANK_ORDERS,
     FUNDS,
     PAYOUT_RUNS,
@@ -45,6 +47,8 @@ _terms = PAYOUT_TERMS.finder("tenant_id")
 _funds = FUNDS.finder("tenant_id")
 _NEVER = datetime(1, 1, 2, tzinfo=UTC)
 
+# Withdrawals are live.
+_MODE = "coalesce((SELECT mode FROM tenants t WHERE t.id = tenant_id), 'live')"
 _OWN = f"{OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint AND {OF_OTHERS}"
 
 
@@ -91,23 +95,84 @@ async def terms(connection: Connection, tenant_id: int) -> PayoutTerms:
 
 
 async def run_numbers(connection: Connection) -> dict[Mode, RunNumbers]:
+    """The open runs come second: a run that is opened in between takes the number."""
+    rows = await connection.fetch("SELECT mode, max(number) FROM payout_runs GROUP BY mode")
+    opened = {mode: await open_run(connection, mode) for mode, _ in rows}
+    return {mode: RunNumbers(last, opened[mode]) for mode, last in rows}
+
+
+async def approved_runs(connection: Connection) -> dict[Mode, tuple[ApprovedRun, ...]]:
+    """The runs that were approved last, in a time of a day. Those of today are among them."""
     rows = await connection.fetch(
-        "SELECT mode, max(number), max(number) FILTER (WHERE status = 'requested') "
-        "FROM payout_runs GROUP BY mode"
+        "SELECT r.mode, r.approved_at, (SELECT coalesce(sum(amount), 0) FROM payouts p "
+        "WHERE p.run_id = r.id AND p.status <> 'cancelled')::bigint FROM payout_runs r "
+        "WHERE r.approved_at > (SELECT max(approved_at) FROM payout_runs l "
+        "WHERE l.mode = r.mode) - interval '1 day'"
     )
-    return {mode: RunNumbers(*numbers) for mode, *numbers in rows}
+    found: dict[Mode, tuple[ApprovedRun, ...]] = dict.fromkeys(MODES, ())
+    for mode, *approved in rows:
+        found[mode] += (ApprovedRun(*approved),)
+    return found
 
 
-async def ids_of_runs(connection: Connection, run_ids: Collection[UUID]) -> list[UUID]:
-    rows = await connection.fetch("SELECT id FROM payouts WHERE run_id = ANY($1)", list(run_ids))
-    return [row["id"] for row in rows]
+class RecentAccount(NamedTuple):
+    """A bank account of a run that somebody entered lately, and its owner."""
+
+    account: BankAccount
+    owner: str
 
 
-async def orders_of(connection: Connection, payout_ids: Collection[UUID]) -> list[str]:
+async def recent_accounts(
+    connection: Connection, joined: Iterable[Payout], now: datetime
+) -> list[RecentAccount]:
+    """The new and changed bank accounts that an approver has to look at."""
+    numbers = {each.owner for each in joined if each.status != "cancelled"}
+    owners = await account_owners(connection, numbers)
+    accounts = await bank_accounts(connection, numbers)
+    return [
+        RecentAccount(account, owners[number].name)
+        for number in sorted(numbers)
+        for account in recent(accounts[number], now)
+    ]
+
+
+async def ids_of_runs(
+    connection: Connection, run_ids: Collection[UUID]
+) -> dict[UUID, tuple[UUID, ...]]:
+    """The payouts of each of these runs."""
     rows = await connection.fetch(
-        "SELECT reference FROM bank_orders WHERE payout_id = ANY($1)", list(payout_ids)
+        "SELECT run_id, array_agg(id) FROM payouts WHERE run_id = ANY($1) GROUP BY run_id",
+        list(run_ids),
     )
-    return [row["reference"] for row in rows]
+    none: dict[UUID, tuple[UUID, ...]] = dict.fromkeys(run_ids, ())
+    return none | {run_id: tuple(found) for run_id, found in rows}
+
+
+async def references_of(
+    connection: Connection, payout_ids: Collection[UUID]
+) -> dict[UUID, tuple[str, ...]]:
+    """The orders of each of these payouts."""
+    rows = await connection.fetch(
+        "SELECT payout_id, array_agg(reference) FROM bank_orders WHERE payout_id = ANY($1) "
+        "GROUP BY payout_id",
+        list(payout_ids),
+    )
+    none: dict[UUID, tuple[str, ...]] = dict.fromkeys(payout_ids, ())
+    return none | {payout_id: tuple(found) for payout_id, found in rows}
+
+
+async def newest(
+    connection: Connection, limit: int, mode: Mode | None = None, status: str | None = None
+) -> list[Payout]:
+    """Payouts of both modes and withdrawals, newest first. Their ids begin with the time."""
+    rows = await connection.fetch(
+        f"{PAYOUTS.select} WHERE ($2::text IS NULL OR {_MODE} = $2) "
+        "AND ($3::text IS NULL OR status = $3) ORDER BY id DESC LIMIT $1",
+        limit,
+        mode,
+        status,
+    )
+    return [PAYOUTS.read(row) for row in rows]
 
 
 def of_tenant(
@@ -187,9 +252,15 @@ async def movements(
             f"SELECT t.id, t.kind, t.created_at, t.amount, t.payment_id, r.id "
             f"FROM (SELECT * FROM ({walks}) AS t {_NEWEST} LIMIT {limit + 1}) AS t "
             f"LEFT JOIN refunds r ON t.kind = 'refund' AND r.tid = t.tid {_NEWEST}",
-            *(payout.tenant_id, payout.cut_off, before.cut_off),
-            *(payout.snapshot, before.snapshot, own.xid, before.xid),
-            *(*place, payout.transfer_id),
+            payout.tenant_id,
+            payout.cut_off,
+            before.cut_off,
+            payout.snapshot,
+            before.snapshot,
+            own.xid,
+            before.xid,
+            *place,
+            payout.transfer_id,
         )
     rows = [PayoutMovement(*row) for row in found[:limit]]
     last = rows[-1] if len(found) > limit else None
@@ -208,7 +279,8 @@ async def _chain(connection: Connection, payout: Payout) -> tuple[_Link, _Link]:
     rows = await connection.fetch(
         "SELECT cut_off, snapshot, xid FROM payouts "
         "WHERE tenant_id = $1 AND number = ANY($2) ORDER BY number DESC",
-        *(payout.tenant_id, [payout.number, payout.number - 1]),
+        payout.tenant_id,
+        [payout.number, payout.number - 1],
     )
     own, *before = (_Link(*row) for row in rows)
     return own, (before[0] if before else _Link(_NEVER, None, 0))
@@ -244,7 +316,8 @@ async def runs(connection: Connection, mode: Mode, limit: int) -> list[RunSummar
         "count(p.id), coalesce(sum(p.amount), 0)::bigint "
         "FROM payout_runs r LEFT JOIN payouts p ON p.run_id = r.id AND p.status <> 'cancelled' "
         "WHERE r.mode = $1 GROUP BY r.id ORDER BY r.number DESC LIMIT $2",
-        *(mode, limit),
+        mode,
+        limit,
     )
     return [RunSummary(PayoutRun(*row[:-2]), row[-2], row[-1]) for row in rows]
 
@@ -257,27 +330,32 @@ async def of_run(connection: Connection, run_id: UUID) -> list[Payout]:
 async def waiting(connection: Connection, mode: Mode) -> list[Payout]:
     """Payouts on request, and withdrawals, that no run has taken; oldest first."""
     rows = await connection.fetch(
-        f"{PAYOUTS.select} WHERE run_id IS NULL AND status = 'requested' "
-        "AND CASE WHEN tenant_id IS NULL THEN 'live' ELSE (SELECT mode FROM tenants t "
-        "WHERE t.id = tenant_id) END = $1 ORDER BY created_at, id",
+        f"{PAYOUTS.select} WHERE run_id IS NULL AND status = 'requested' AND {_MODE} = $1 "
+        "ORDER BY created_at, id",
         mode,
     )
     return [PAYOUTS.read(row) for row in rows]
 
 
 async def held(connection: Connection, waiting: Collection[Payout]) -> dict[UUID, str]:
-    """Why waiting payouts cannot join a run now: those of frozen wallets and paused merchants."""
+    """Why waiting payouts cannot join a run now: the wallet is frozen, the merchant stopped."""
     accounts = [each.account for each in waiting if each.account is not None]
     rows = await connection.fetch(
         "SELECT account FROM wallets WHERE account = ANY($1) AND frozen_at IS NOT NULL", accounts
     )
     frozen = {row["account"] for row in rows}
-    agreed = await _terms(connection, [each.tenant_id for each in waiting if each.tenant_id])
-    reasons = {
-        each.id: stopped(each.account in frozen, agreed.get(each.tenant_id or 0))
-        for each in waiting
-    }
-    return {id: reason for id, reason in reasons.items() if reason is not None}
+    merchants = await tenants_of(connection, waiting)
+    agreed = await _terms(connection, list(merchants))
+    reasons: dict[UUID, str] = {}
+    for each in waiting:
+        if each.tenant_id is None:
+            reason = WALLET_FROZEN if each.account in frozen else None
+        else:
+            is_active = merchants[each.tenant_id].active
+            reason = merchant_stopped(is_active, agreed.get(each.tenant_id))
+        if reason is not None:
+            reasons[each.id] = reason
+    return reasons
 
 
 async def orders(connection: Connection, payout_ids: Collection[UUID]) -> list[BankOrder]:
@@ -285,11 +363,6 @@ async def orders(connection: Connection, payout_ids: Collection[UUID]) -> list[B
         f"{BANK_ORDERS.select} WHERE payout_id = ANY($1) ORDER BY reference", list(payout_ids)
     )
     return [BANK_ORDERS.read(row) for row in rows]
-
-
-async def bank_file(connection: Connection, run_id: UUID) -> StoredBankFile | None:
-    row = await connection.fetchrow(f"{BANK_FILES.select} WHERE run_id = $1", run_id)
-    return None if row is None else BANK_FILES.read(row)
 
 
 class Preview(NamedTuple):
@@ -319,8 +392,9 @@ async def preview(
         if money.balance == 0 == money.later:
             continue
         terms = agreed.get(tenant.id) or PayoutTerms(tenant.id)
-        account = in_effect(accounts[tenant.id], now)
-        refusal = not_payable(money, money.balance, terms, account)
+        refusal = not_payable(
+            money, money.balance, terms, accounts[tenant.id], now, is_active=tenant.active
+        )
         amount = money.balance - money.later - terms.fee
         found.append(Preview(tenant, money.balance, amount, terms.fee, refusal))
     return found

@@ -15,7 +15,9 @@ from laari.store.tables import TILL_CLOSINGS
 
 _SUMS = ("payments", "gross", "fees", "refunds", "refunded")
 _ADDED = ", ".join(f"sum({name}) AS {name}" for name in _SUMS)
-_OPEN = ", ".join(f"(coalesce(m.{name}, 0) - coalesce(c.{name}, 0))::bigint" for name in _SUMS)
+_OPEN = ", ".join(
+    f"(coalesce(m.{name}, 0) - coalesce(c.{name}, 0))::bigint AS {name}" for name in _SUMS
+)
 
 # One statement, so that everything is of the snapshot that it returns. $2 is null for all tills.
 _OPEN_TILLS = f"""
@@ -30,7 +32,8 @@ WITH newer AS MATERIALIZED ({NEWER_SALES}
         (array_agg(created_at ORDER BY number DESC))[1] AS since, {_ADDED}
     FROM till_closings WHERE tenant_id = $1 AND ($2::text IS NULL OR till = $2) GROUP BY till
 )
-SELECT till, coalesce(c.number, 0) + 1, c.since, {_OPEN}, pg_current_snapshot()::text
+SELECT till, coalesce(c.number, 0) + 1 AS number, c.since, {_OPEN},
+    pg_current_snapshot()::text AS snapshot
 FROM moved m FULL JOIN closed c USING (till) ORDER BY till
 """
 
@@ -39,7 +42,7 @@ async def open_tills(
     connection: Connection, tenant_id: int, till: str | None = None
 ) -> list[OpenTill]:
     """The tills at which something was ever paid, or one of them, since their last closings."""
-    found = [OpenTill(*row) for row in await connection.fetch(_OPEN_TILLS, tenant_id, till)]
+    found = [OpenTill(**row) for row in await connection.fetch(_OPEN_TILLS, tenant_id, till)]
     return [each for each in found if each.moved or each.since is not None]
 
 
@@ -64,7 +67,10 @@ async def closings(
         f"{TILL_CLOSINGS.select} WHERE tenant_id = $1 AND ($2::text IS NULL OR till = $2) "
         "AND ($3::timestamptz IS NULL OR (created_at, id) < ($3, $4)) "
         "ORDER BY created_at DESC, id DESC LIMIT $5",
-        *(tenant_id, till, *(after or (None, None)), limit + 1),
+        tenant_id,
+        till,
+        *(after or (None, None)),
+        limit + 1,
     )
     found = [TILL_CLOSINGS.read(row) for row in rows]
     if len(found) <= limit:
@@ -86,6 +92,8 @@ async def numbered(
     """The closing of a till with this number."""
     row = await connection.fetchrow(
         f"{TILL_CLOSINGS.select} WHERE tenant_id = $1 AND till = $2 AND number = $3",
-        *(tenant_id, till, number),
+        tenant_id,
+        till,
+        number,
     )
     return None if row is None else TILL_CLOSINGS.read(row)

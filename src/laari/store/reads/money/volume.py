@@ -22,15 +22,21 @@ class MerchantDay(Struct, frozen=True):
 
 
 async def by_day(connection: Connection, mode: Mode, first: date, last: date) -> list[MerchantDay]:
-    """The newest day first, then by the name of the merchant; one too many if there are more."""
+    """The newest day first, then by the name of the merchant; one too many if there are more.
+
+    A day without payments and refunds, such as one with a payout only, is left out.
+    """
     rows = await connection.fetch(
         "SELECT f.day, m.id, m.name, sum(f.payments)::bigint, sum(f.gross)::bigint, "
         "sum(f.fees)::bigint, sum(f.refunds)::bigint, sum(f.refunded)::bigint "
         "FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
         "JOIN daily_figures f ON f.tenant_id = t.id AND f.day >= $2 AND f.day <= $3 "
-        "WHERE t.mode = $1 GROUP BY f.day, m.id, m.name ORDER BY f.day DESC, m.name, m.id "
+        "WHERE t.mode = $1 AND (f.payments, f.refunds) <> (0, 0) "
+        "GROUP BY f.day, m.id, m.name ORDER BY f.day DESC, m.name, m.id "
         f"LIMIT {MOST + 1}",
-        *(mode, first, last),
+        mode,
+        first,
+        last,
     )
     return [
         MerchantDay(day, merchant_id, name, Figures(*sums))

@@ -3,9 +3,10 @@
 from typing import Final
 from urllib.parse import urlencode
 
+from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.days import read_span
-from laari.edge.pages.dashboard.money.export import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -46,6 +47,7 @@ def _read_kinds(request: DashboardRequest) -> tuple[MovementKind, ...] | Refusal
     return chosen or invalid("kind", "This kind of movement does not exist.")
 
 
+@long
 async def show(request: DashboardRequest) -> Reply:
     span, kinds = read_span(request, DAYS), _read_kinds(request)
     if isinstance(span, Refusal) or isinstance(kinds, Refusal):
@@ -89,7 +91,9 @@ async def export(request: DashboardRequest) -> Reply:
 
     async def find(after: Position | None) -> tuple[list[Line], Position | None]:
         nonlocal left
-        found = await request.backend.ask(money.of_span, span, ROWS_AT_ONCE, after, kinds, left)
+        found = await request.backend.ask(
+            money.of_span, span, ROWS_AT_ONCE, after, kinds, left=left
+        )
         left = found.left
         return found.lines, found.next
 

@@ -8,15 +8,11 @@ from functools import reduce
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply
 from laari.edge.pages.dashboard.days import DAY_FIELDS, read_span
-from laari.edge.pages.dashboard.money.export import (
-    CELLS,
-    ROWS_AT_ONCE,
-    cells_of,
-    csv_lines,
-    file_reply,
-)
+from laari.edge.pages.dashboard.money.export import CELLS, cells_of
 from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import show
@@ -80,6 +76,7 @@ def _read(request: DashboardRequest) -> Asked | Refusal:
     return Asked(span, by, till)
 
 
+@long
 async def show_list(request: DashboardRequest) -> Reply:
     query = request.query
     asked = _read(request)
@@ -87,9 +84,9 @@ async def show_list(request: DashboardRequest) -> Reply:
         return _refused(request, asked)
     after = _read_place(request, query.get("after", ""))
     found = await request.backend.ask(
-        movements.of_span, asked.span, PAGE, after, BY[asked.by], asked.till
+        movements.of_span, asked.span, PAGE, after, BY[asked.by], till=asked.till
     )
-    days = await request.backend.days(asked.span)
+    days = await request.backend.days(asked.span, request.merchant.id)
     kept = {name: value for name, value in asked.query.items() if name not in DAY_FIELDS}
     return await request.long_page(
         "movements.html",
@@ -125,7 +122,7 @@ async def export(request: DashboardRequest) -> Reply:
 
     async def find(after: Position | None) -> movements.Movements:
         return await request.backend.ask(
-            movements.of_span, span, ROWS_AT_ONCE, after, BY[asked.by], asked.till
+            movements.of_span, span, ROWS_AT_ONCE, after, BY[asked.by], till=asked.till
         )
 
     name = f"movements-{request.tenant.mode}-{span.first}-{span.last}.csv"

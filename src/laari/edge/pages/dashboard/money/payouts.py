@@ -4,20 +4,21 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import urlencode
 
-from laari.edge.pages.dashboard.money.export import ROWS_AT_ONCE, csv_lines, file_reply
+from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply
 from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.banking.bank_accounts import AddBankAccount, coming, in_effect, masked
 from laari.rules.banking.bank_days import bank_day_from
-from laari.rules.banking.payouts import RequestPayout, coming, in_effect
+from laari.rules.banking.payouts import RequestPayout
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.money import rufiyaa
-from laari.rules.records import MovementType, Payout, PayoutMovement
+from laari.rules.records import BankDetails, MovementType, Payout, PayoutMovement
 from laari.rules.refusals import Refusal
-from laari.store.merchants import bank_accounts
 from laari.store.reads.listing import Position, Window
 from laari.store.reads.money import balances, payouts
 
@@ -60,7 +61,7 @@ async def show(request: DashboardRequest) -> Reply:
         next_day=bank_day_from(tomorrow, holidays),
         account=in_effect(accounts, request.now),
         coming=coming(accounts, request.now),
-        masked=bank_accounts.masked,
+        masked=masked,
     )
 
 
@@ -70,6 +71,7 @@ async def _find(request: DashboardRequest) -> Payout | None:
     return found if found is not None and found.tenant_id == request.tenant.id else None
 
 
+@long
 async def show_one(request: DashboardRequest) -> Reply:
     payout = await _find(request)
     if payout is None:
@@ -119,7 +121,7 @@ def _cells(row: PayoutMovement) -> dict[str, str]:
 
 async def request_payout(request: DashboardRequest) -> Reply | Problem:
     await request.confirm()
-    outcome = await request.backend.spine.submit(RequestPayout(request.tenant, request.actor))
+    outcome = await request.backend.spine.submit(RequestPayout(request.tenant.id, request.actor))
     if isinstance(outcome, Refusal):
         return outcome
     return request.redirect(HOME, done="payout")
@@ -132,7 +134,7 @@ async def show_bank(request: DashboardRequest) -> Reply:
         "bank.html",
         accounts=accounts[::-1],
         current=in_effect(accounts, request.now),
-        masked=bank_accounts.masked,
+        masked=masked,
         written=request.form,
     )
 
@@ -143,15 +145,9 @@ async def save_bank(request: DashboardRequest) -> Reply | Problem:
     holder, bank, number = (
         " ".join(request.form.get(name, "").split()) for name in ("holder", "bank", "number")
     )
-    added = await request.backend.write(
-        bank_accounts.add,
-        request.tenant.id,
-        holder,
-        bank,
-        number.replace(" ", ""),
-        request.actor,
-        request.backend.settings.channels,
-    )
+    details = BankDetails(holder, bank, number.replace(" ", ""))
+    command = AddBankAccount(request.actor, request.tenant.id, details)
+    added = await request.backend.spine.submit(command)
     if isinstance(added, Refusal):
         return added
     return request.redirect(BANK, done="bank")

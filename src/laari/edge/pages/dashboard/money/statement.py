@@ -5,10 +5,11 @@ from urllib.parse import urlencode
 
 from msgspec.structs import astuple
 
+from laari.edge.pages.csv_files import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
 from laari.edge.pages.dashboard.days import read_days
-from laari.edge.pages.dashboard.money.export import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
 from laari.edge.pages.dashboard.money.money import WORDS
 from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
@@ -34,6 +35,7 @@ def _read(request: DashboardRequest) -> Days | Refusal:
     return read_days(request, last_month)
 
 
+@long
 async def show(request: DashboardRequest) -> Reply:
     days = _read(request)
     newest = newest_months(local_day(request.tenant_now), MONTHS)
@@ -69,6 +71,7 @@ def _named(months: list[date]) -> dict[str, str]:
     return {f"{first:%Y-%m}": f"{first:%B %Y}" for first in months}
 
 
+@long
 async def export(request: DashboardRequest) -> Reply:
     days = _read(request)
     if isinstance(days, Refusal):
@@ -77,7 +80,7 @@ async def export(request: DashboardRequest) -> Reply:
     profile = await request.backend.ask(applications.profile_of, request.merchant.id)
     texts = (request.merchant.name, *astuple(profile))
     party = [guarded(text or "") for text in texts]
-    async with request.backend.heavy.writing.slot(soon=True):
+    async with request.writing():
         text = BYTE_ORDER_MARK + csv_text([COLUMNS, *([*row, *party] for row in rows_of(found))])
     name = f"statement-{request.tenant.mode}-{days.first}-{days.last}.csv"
     return csv_reply(name, text.encode())

@@ -1,12 +1,13 @@
 """Tills: their sums since the last closing, the form that closes one, and closings to print."""
 
 from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import long
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
-from laari.rules import ids
+from laari.rules import ids, terms
 from laari.rules.actors import name_for_merchants
-from laari.rules.payments.tills import MOST_NOTE, CloseTill
+from laari.rules.payments.tills import CloseTill
 from laari.rules.records import OpenTill, TillClosing
 from laari.rules.refusals import invalid
 from laari.store.merchants import applications
@@ -22,6 +23,7 @@ def closer(closing: TillClosing) -> str:
     return name_for_merchants(closing.actor_kind, closing.actor_name)
 
 
+@long
 async def show_list(request: DashboardRequest) -> Reply:
     ask, tenant_id = request.backend.ask, request.tenant.id
     after = request.backend.cursors.read(_LISTING, tenant_id, request.query.get("after", ""))
@@ -66,8 +68,8 @@ async def close(request: DashboardRequest) -> Reply | Problem:
     if found is None:
         return request.missing()
     note = request.form.get("note", "").strip()
-    if len(note) > MOST_NOTE:
-        return invalid("note", f"The note must have at most {MOST_NOTE} characters.")
+    if len(note) > terms.MAX_NOTE:
+        return invalid("note", f"The note must have at most {terms.MAX_NOTE} characters.")
     shown = request.form.get("number", "")
     number = int(shown) if shown.isascii() and shown.isdecimal() and len(shown) < 19 else None
     command = CloseTill(request.tenant, found.till, request.actor, note or None, number)

@@ -1,0 +1,114 @@
+"""What the operator does with a customer's wallet."""
+
+import re
+
+from asyncpg import Connection
+
+from laari.operations.fields import Field, Text, flag, reason
+from laari.operations.operation import Operation, Subject
+from laari.rules import ids
+from laari.rules.actors import Actor
+from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
+from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none
+from laari.store.reads import holders
+from laari.store.reads.holders import Holder
+
+_ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
+
+
+async def find(connection: Connection, written: str) -> Holder | None:
+    """By the customer's id or the account number of the wallet."""
+    customer_id = ids.read_id(ids.CUSTOMER, written)
+    if customer_id is not None:
+        return await holders.by_customer(connection, customer_id)
+    if _ACCOUNT.fullmatch(written):
+        return await holders.by_account(connection, int(written))
+    return None
+
+
+def described(holder: Holder) -> dict[str, object]:
+    return {
+        "customer_id": ids.show_id(ids.CUSTOMER, holder.customer_id),
+        "account_number": str(holder.account),
+        "name": holder.name,
+        "mode": holder.mode,
+        "tier": holder.tier,
+        "balance": holder.balance,
+        "frozen": holder.frozen_at is not None,
+        "frozen_at": show_or_none(holder.frozen_at),
+        "frozen_reason": holder.frozen_reason,
+        "frozen_silently": holder.frozen_silently,
+        "mobile": holder.mobile,
+        "email": holder.email,
+        "vpa": holder.vpa,
+        "language": holder.language,
+        "merchant_id": holder.merchant_id,
+        "created_at": show_time(holder.created_at),
+    }
+
+
+CUSTOMER = Subject(
+    "customer",
+    "CUSTOMER is an id or an account number.",
+    find,
+    "no customer has the id or account number",
+    described,
+)
+
+
+def _freeze(actor: Actor, holder: Holder, reason: str, silent: bool, change: bool) -> FreezeWallet:
+    return FreezeWallet(actor, holder.account, reason, silent, change)
+
+
+FREEZE = Operation(
+    "customer.freeze",
+    needs=FreezeWallet.permission,
+    subject=CUSTOMER,
+    fields=(
+        reason("always"),
+        flag("silent", "Do not name the freeze on the customer's pages."),
+        flag("change", "Replace the reason and silence of a freeze."),
+    ),
+    command=_freeze,
+    done="The wallet is frozen. Nothing leaves it from now on.",
+    about="""Stop money from leaving a customer's wallet.
+
+    Payments and charges are refused as if they exceeded the wallet's limits. Refunds and top-ups
+    still arrive, and the customer can still log in and read. A second freeze for another reason
+    is refused unless you use --change.
+    """,
+)
+
+
+def _unfreeze(actor: Actor, holder: Holder, reason: str | None) -> UnfreezeWallet:
+    return UnfreezeWallet(actor, holder.account, reason)
+
+
+UNFREEZE = Operation(
+    "customer.unfreeze",
+    needs=UnfreezeWallet.permission,
+    subject=CUSTOMER,
+    fields=(reason(),),
+    command=_unfreeze,
+    done="Money can leave the wallet again.",
+    about="Let money leave a frozen wallet again.",
+)
+
+
+def _set_tier(actor: Actor, holder: Holder, tier: str, reason: str | None) -> SetTier:
+    return SetTier(actor, holder.account, tier, reason)
+
+
+SET_TIER = Operation(
+    "customer.set-tier",
+    needs=SetTier.permission,
+    subject=CUSTOMER,
+    fields=(Field("tier", Text(100), positional=True), reason()),
+    command=_set_tier,
+    done="The tier is changed.",
+    about="""Set the tier of a customer's wallet.
+
+    See `laari tier list` for the tiers.
+    """,
+)

@@ -1,0 +1,9 @@
+"""All operations, in the order of the documentation."""
+
+from laari.operations import bank, customers
+from laari.operations.operation import AnyOperation, Operation
+
+SUBJECTS = (customers, bank)
+OPERATIONS: tuple[AnyOperation, ...] = tuple(
+    each for subject in SUBJECTS for each in vars(subject).values() if isinstance(each, Operation)
+)

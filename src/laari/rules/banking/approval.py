@@ -1,0 +1,107 @@
+"""Approval of a run: of the total that a person saw, and never by the people whom it controls."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from laari.rules.actors import Actor, written
+from laari.rules.banking import payouts
+from laari.rules.banking.bank_accounts import entered_lately
+from laari.rules.banking.payout_runs import OneRun, Run
+from laari.rules.banking.second_person import is_same_person
+from laari.rules.calendar import local_day
+from laari.rules.money import rufiyaa
+from laari.rules.records import ApprovedRun, BankAccount, Payout, PayoutRun
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import Needs, World
+
+
+def approved_on(runs: Iterable[ApprovedRun], day: date) -> int:
+    """The total of the runs that were approved on a Maldivian day."""
+    return sum(run.total for run in runs if local_day(run.approved_at) == day)
+
+
+class Control(NamedTuple):
+    """What a person has to control, and by which rules.
+
+    `day_total` is of all runs of the day with this one, `accounts` are those of the payouts.
+    """
+
+    run: PayoutRun
+    day_total: int
+    accounts: tuple[BankAccount, ...]
+    threshold: int  # up to this, one person may open and approve, if the rule is off
+    needs_second: bool  # whether the rule of the second person is on
+
+
+def not_approver(actor: Actor, control: Control, now: datetime) -> str | None:
+    """Why this person does not approve the run, if so."""
+    if is_same_person(control.run.created_by, actor):
+        if control.needs_second:
+            return "Another person has to approve a run that you opened."
+        if control.day_total > control.threshold:
+            total, limit = rufiyaa(control.day_total), rufiyaa(control.threshold)
+            above = f"The runs of today have MVR {total}, which is above MVR {limit}"
+            return f"{above}: another person has to approve this run."
+    if control.needs_second and entered_lately(control.accounts, actor, now):
+        entered = "You entered a bank account of this run in the last 30 days"
+        return f"{entered}: another person has to approve it."
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ApproveRun(OneRun):
+    """Allows the file to be made.
+
+    `if_total` is the total that the person saw: payouts may have joined the run since.
+    """
+
+    threshold: int
+    if_total: int
+
+    def needs(self, needs: Needs) -> None:
+        OneRun.needs(self, needs)
+        needs.read(World.approved_runs, "live")  # loads both modes
+
+    def payout_needs(self, needs: Needs, payout: Payout) -> None:
+        OneRun.payout_needs(self, needs, payout)
+        needs.read(World.bank_accounts, payout.owner)
+
+    def act(self, world: World, found: Run) -> Run | Refusal:
+        run = found.run
+        if run.status == "approved":
+            return found
+        if run.status != "requested":
+            return refuse("payout_conflict", f"The run is {run.status}.")
+        if not found.payouts:
+            return refuse("payout_conflict", "The run has no payouts.")
+        if self.if_total != found.total:
+            message = (
+                f"The total is MVR {rufiyaa(found.total)} now. Look at the run, and decide again."
+            )
+            return refuse("payout_conflict", message)
+        reason = not_approver(self.actor, self._control(world, found), world.now)
+        if reason is not None:
+            return refuse("payout_conflict", reason)
+        moved = [
+            payouts.move(world, payouts.tenant_of(world.tenants, payout), payout, "approve")
+            for payout in found.payouts
+        ]
+        approved = replace(
+            run, status="approved", approved_at=world.now, approved_by=written(self.actor)
+        )
+        return self.done(world, "payout_run.approve", found, approved, moved)
+
+    def _control(self, world: World, found: Run) -> Control:
+        earlier = approved_on(world.approved_runs[found.run.mode], local_day(world.now))
+        accounts = (world.bank_accounts[payout.owner] for payout in found.payouts)
+        return Control(
+            run=found.run,
+            day_total=earlier + found.total,
+            accounts=tuple(account for owned in accounts for account in owned),
+            threshold=self.threshold,
+            needs_second=world.second_person_above is not None,
+        )

@@ -1,0 +1,242 @@
+"""Bank accounts of merchants and customers: which one is used, from when, and who entered it.
+
+A change takes effect after 48 hours, and the owners get a notice. They stop it by entering the
+account in use again.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from laari.rules.actors import Actor, written
+from laari.rules.banking.bank_file import MAX_HOLDER, is_account_number, is_bank_text
+from laari.rules.banking.second_person import (
+    Asked,
+    Booked,
+    Controlled,
+    Prepared,
+    is_same_person,
+)
+from laari.rules.calendar import show
+from laari.rules.journal import note
+from laari.rules.ledger import FIRST_WALLET_ACCOUNT
+from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
+from laari.rules.records import AccountOwner, BankAccount, BankDetails, MessageKind
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.world import Needs, World
+
+DELAY = timedelta(hours=48)
+RECENT = timedelta(days=30)  # in which the person who entered an account approves no run with it
+_SHOWN_DIGITS = 4
+
+
+def masked(account_number: str) -> str:
+    """The number with all digits hidden except the last four."""
+    return "•" * (len(account_number) - _SHOWN_DIGITS) + account_number[-_SHOWN_DIGITS:]
+
+
+def not_valid(details: BankDetails) -> Refusal | None:
+    for field, text in (("holder", details.holder), ("bank", details.bank)):
+        if not is_bank_text(text):
+            allowed = f"1 to {MAX_HOLDER} letters, digits, spaces and . , ' & ( ) / -"
+            return invalid(field, f"The {field} must have {allowed}, and begin with a letter.")
+    if not is_account_number(details.account_number):
+        return invalid("account_number", "The account number must have 4 to 20 digits.")
+    return None
+
+
+def is_same_name(one: str, other: str) -> bool:
+    """Whether two names have the same letters and digits, whatever their case and signs."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(each for each in folded if unicodedata.category(each)[0] in "LMN")
+
+
+def in_effect(accounts: Iterable[BankAccount], now: datetime) -> BankAccount | None:
+    """The bank account that is used at this moment: of those whose time has come, the newest."""
+    begun = [account for account in accounts if account.effective_at <= now]
+    return max(begun, key=lambda account: (account.created_at, account.id), default=None)
+
+
+def coming(accounts: Iterable[BankAccount], now: datetime) -> list[BankAccount]:
+    """The bank accounts that will be used later, if nothing stops them; `accounts` by their age."""
+    found: list[BankAccount] = []
+    for account in accounts:
+        if account.effective_at > now:
+            found.append(account)
+        else:
+            found.clear()  # it is newer than the ones before
+    return found
+
+
+def recent(accounts: Sequence[BankAccount], now: datetime) -> list[BankAccount]:
+    """Those in use or coming that somebody entered in the last 30 days."""
+    used = in_effect(accounts, now)
+    shown = ([] if used is None else [used]) + coming(accounts, now)
+    return [account for account in shown if account.created_at > now - RECENT]
+
+
+def entered_lately(accounts: Iterable[BankAccount], actor: Actor, now: datetime) -> bool:
+    """Whether this person entered one of the accounts in the last 30 days."""
+    return any(
+        account.created_at > now - RECENT and is_same_person(account.entered_by, actor)
+        for account in accounts
+    )
+
+
+def no_account(accounts: Iterable[BankAccount], now: datetime) -> Refusal:
+    """Why there is no account in effect."""
+    later = coming(accounts, now)
+    if not later:
+        return refuse("payout_not_possible", "There is no bank account.")
+    message = f"The bank account is used from {show(later[0].effective_at)}."
+    return refuse("payout_not_possible", message)
+
+
+def effective_from(
+    accounts: Sequence[BankAccount], now: datetime, details: BankDetails, *, by_owner: bool
+) -> datetime:
+    """When a bank account takes effect: at once if its owner enters the first one.
+
+    The account in use, entered again, does so too. It is newer than a change that has not begun,
+    so it stops that change. All others wait, so that the owner can object.
+    """
+    current = in_effect(accounts, now)
+    if current is not None and current.details == details:
+        return now
+    return now if not accounts and by_owner else now + DELAY
+
+
+@dataclass(frozen=True, slots=True)
+class AddBankAccount(Controlled[BankAccount]):
+    """Adds an account of a tenant or a wallet; the newest one again changes nothing.
+
+    An operator needs a second person for a holder with another name than the customer. The account
+    is then `entered_by` the one who asked.
+    """
+
+    actor: Actor
+    owner: int
+    details: BankDetails
+    entered_by: str | None = None
+
+    def rows(self, needs: Needs) -> None:
+        # Two at once are added one after the other, so that only one of them is the first.
+        if self.owner >= FIRST_WALLET_ACCOUNT:
+            needs.lock(World.wallets, self.owner)
+        else:
+            needs.lock(World.funds, self.owner)
+        needs.read(World.bank_accounts, self.owner)
+        needs.read(World.account_owners, self.owner)
+
+    def busy(self) -> Refusal:
+        return refuse("conflict", "Another command is changing this bank account.")
+
+    def prepare(self, world: World) -> Prepared[BankAccount] | BankAccount | Refusal:
+        refusal = not_valid(self.details)
+        if refusal is not None:
+            return refusal
+        owner = world.account_owners.get(self.owner)
+        if owner is None:
+            return refuse("not_found", "There is no such merchant or wallet.")
+        is_wallet = self.owner >= FIRST_WALLET_ACCOUNT
+        if is_wallet and owner.mode != "live":
+            return refuse("conflict", "Only customers with real money have a bank account.")
+        known = world.bank_accounts[self.owner]
+        if known and known[-1].details == self.details:
+            return known[-1]
+        asked = None
+        if is_wallet and self.actor.is_operator and not self._is_holder(owner):
+            asked = self._asked()
+        return Prepared(asked, lambda: self._add(world, owner))
+
+    def _is_holder(self, owner: AccountOwner) -> bool:
+        return is_same_name(self.details.holder, owner.name)
+
+    def _asked(self) -> Asked:
+        holder, bank, number = self.details
+        return Asked(
+            "bank_account",
+            "live",
+            0,
+            f"Bank account of {holder}: {bank} {masked(number)}",
+            account=self.owner,
+            bank_account=self.details,
+            always=True,
+        )
+
+    def _add(self, world: World, owner: AccountOwner) -> Booked[BankAccount]:
+        is_wallet = self.owner >= FIRST_WALLET_ACCOUNT
+        known = world.bank_accounts[self.owner]
+        by_owner = not self.actor.is_operator or owner.mode == "sandbox"
+        entered_by = self.entered_by or written(self.actor)
+        actor_kind, _, actor_name = entered_by.partition(" ")
+        account = BankAccount(
+            id=world.new_id(),
+            tenant_id=None if is_wallet else self.owner,
+            account=self.owner if is_wallet else None,
+            holder=self.details.holder,
+            bank=self.details.bank,
+            account_number=self.details.account_number,
+            created_at=world.now,
+            effective_at=effective_from(known, world.now, self.details, by_owner=by_owner),
+            actor_kind=actor_kind,
+            actor_name=actor_name,
+        )
+        world.bank_accounts[self.owner] = (*known, account)
+        world.new_bank_accounts.append(account)
+        note(
+            world,
+            self.actor,
+            "bank_account.add",
+            "bank_account",
+            str(account.id),
+            merchant_id=owner.merchant_id,
+            mode=owner.mode,
+            before=None,
+            after={
+                "tenant_id": account.tenant_id,
+                "account": account.account,
+                "holder": account.holder,
+                "bank": account.bank,
+                "account_number": account.account_number,
+                "effective_at": account.effective_at,
+                "entered_by": account.entered_by,
+            },
+        )
+        _notify(world, owner, account)
+        return Booked(account)
+
+
+def _notify(world: World, owner: AccountOwner, account: BankAccount) -> None:
+    """A message to each owner of a live merchant, or to the customer."""
+    number = masked(account.account_number)
+    kind: MessageKind = "own_bank_account_changed"
+    content: BankAccountContent | OwnBankAccountContent
+    if account.account is not None:
+        content = OwnBankAccountContent(account.bank, number, account.effective_at)
+    else:
+        kind = "bank_account_changed"
+        content = BankAccountContent(
+            merchant=owner.name,
+            bank=account.bank,
+            holder=account.holder,
+            number=number,
+            actor=account.actor_name,
+            effective_at=account.effective_at,
+        )
+    if owner.mode != "live":
+        return
+    for recipient in owner.recipients:
+        send(
+            world,
+            recipient,
+            kind,
+            content,
+            tenant_id=account.tenant_id,
+            object_id=account.id,
+        )

@@ -1,0 +1,249 @@
+"""The rule of the second person: what one person moves alone on a day has a limit.
+
+It holds for every command that credits a wallet or a merchant, or lets money leave. Above the
+limit nothing moves: the movement waits until another person makes or refuses it
+(`laari.rules.banking.movements`). Only live money counts.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from typing import Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+from laari.rules import ids
+from laari.rules.actors import Actor, written
+from laari.rules.calendar import local_day
+from laari.rules.command import Command
+from laari.rules.journal import note
+from laari.rules.records import (
+    BankDetails,
+    Mode,
+    PendingMovement,
+    PendingMovementKind,
+    PersonDay,
+)
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import Needs, World
+
+T = TypeVar("T")
+
+
+def person(actor: Actor) -> str:
+    """The name under which a person's movements are counted, in any letters and interface.
+
+    It ends at the `@`: the system user ann and the operator ann@example.com share a limit.
+    """
+    return actor.name.casefold().partition("@")[0]
+
+
+def is_same_person(name: str, actor: Actor) -> bool:
+    """Whether a name as `written` is this actor's, in any letters and from any interface.
+
+    A system user is the operator whose email address begins with its name.
+    """
+    kind, _, called = name.partition(" ")
+    one, other = called.casefold(), actor.name.casefold()
+    if "command_line" in (kind, actor.kind) and ("@" in one) is not ("@" in other):
+        one, other = one.partition("@")[0], other.partition("@")[0]
+    return one == other
+
+
+def moved_alone(counted: PersonDay | None, today: date) -> PersonDay | None:
+    """The sum that still counts today. A clock that is behind does not begin a day again."""
+    return counted if counted is not None and counted.day >= today else None
+
+
+def waits(amount: int, alone: int, above: int | None) -> bool:
+    """Whether an amount, in either direction, needs a second person after the sum of the day."""
+    return above is not None and alone + abs(amount) > above
+
+
+class Asked(NamedTuple):
+    """A movement, as it is written down if it waits.
+
+    `reference` is the slip, the bank's line, or the order that the money is about: one movement
+    waits for it at a time. `always`: it waits whatever the amount, if the rule is on.
+    """
+
+    kind: PendingMovementKind
+    mode: Mode
+    amount: int
+    details: str
+    account: int | None = None
+    tenant_id: int | None = None
+    payout_id: UUID | None = None
+    reference: str | None = None
+    below_zero: bool = False
+    bank_account: BankDetails | None = None
+    always: bool = False
+
+
+class Booked(NamedTuple, Generic[T]):
+    """The result of a movement, and the reference of the money that moved, if any."""
+
+    result: T
+    tid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(Generic[T]):
+    """A movement that is possible now: `book` makes it. Without `asked` it needs nobody else."""
+
+    asked: Asked | None
+    book: Callable[[], Booked[T] | Refusal]
+
+
+class Controlled(Command[T | PendingMovement]):
+    """A command for which the rule holds: its result is either done or waits."""
+
+    __slots__ = ()
+    actor: Actor
+
+    @abstractmethod
+    def rows(self, needs: Needs) -> None:
+        """Names the rows to load, as `needs` of other commands."""
+
+    @abstractmethod
+    def prepare(self, world: World) -> Prepared[T] | T | Refusal:
+        """Checks the movement and changes nothing; a result if it was made before."""
+
+    def needs(self, needs: Needs) -> None:
+        self.rows(needs)
+        needs_day(needs, self.actor)
+
+    def decide(self, world: World) -> T | PendingMovement | Refusal:
+        prepared = self.prepare(world)
+        if not isinstance(prepared, Prepared):
+            return prepared
+        asked, above = prepared.asked, world.second_person_above
+        counted = None
+        if asked is not None and asked.mode == "live" and above is not None:
+            counted = _with_amount(world, self.actor, asked.amount)
+            if asked.always or counted is None:
+                return wait(world, self.actor, asked)
+        booked = prepared.book()
+        if isinstance(booked, Refusal):
+            return booked
+        if counted is not None:
+            _count(world, counted)
+        return booked.result
+
+
+def _with_amount(world: World, actor: Actor, amount: int) -> PersonDay | None:
+    """The person's sum of the day with this amount; None if that needs a second person."""
+    who, today = person(actor), local_day(world.now)
+    counted = moved_alone(world.person_days.get(who), today)
+    alone = 0 if counted is None else counted.alone
+    if waits(amount, alone, world.second_person_above):
+        return None
+    return PersonDay(who, today if counted is None else counted.day, alone + abs(amount))
+
+
+def count_alone(world: World, actor: Actor, amount: int) -> bool:
+    """Counts live money that a person moves by a line of the statement, if that is allowed.
+
+    The command has locked the person's day (`needs_day`).
+    """
+    if world.second_person_above is None:
+        return True
+    counted = _with_amount(world, actor, amount)
+    if counted is not None:
+        _count(world, counted)
+    return counted is not None
+
+
+def is_above(world: World, actor: Actor, amount: int) -> bool:
+    """Whether this amount of live money would need a second person. Counts nothing."""
+    return amount > 0 and _with_amount(world, actor, amount) is None
+
+
+def needs_day(needs: Needs, actor: Actor) -> None:
+    needs.lock(World.person_days, person(actor))
+
+
+def _count(world: World, counted: PersonDay) -> None:
+    known = world.person_days.get(counted.person)
+    save = world.person_days.add if known is None else world.person_days.change
+    save(counted.person, counted)
+
+
+def needs_reference(needs: Needs, reference: str | None) -> None:
+    """For a command whose movement is about a slip, a line or an order."""
+    if reference is not None:
+        needs.read(World.waiting_references, reference)
+
+
+def wait(world: World, actor: Actor, asked: Asked) -> PendingMovement | Refusal:
+    """Writes the movement down for a second person."""
+    reference, account = asked.reference, asked.bank_account
+    if reference is not None and reference in world.waiting_references:
+        other = ids.show_id(ids.MOVEMENT, world.waiting_references[reference])
+        message = f"The movement {other} about {reference} waits for a second person already."
+        return refuse("conflict", message)
+    movement = PendingMovement(
+        id=world.new_id(),
+        requested_at=world.now,
+        requested_by=written(actor),
+        kind=asked.kind,
+        amount=asked.amount,
+        details=asked.details,
+        account=asked.account,
+        tenant_id=asked.tenant_id,
+        payout_id=asked.payout_id,
+        reference=reference,
+        below_zero=asked.below_zero,
+        holder=None if account is None else account.holder,
+        bank=None if account is None else account.bank,
+        account_number=None if account is None else account.account_number,
+    )
+    world.movements.add(movement.id, movement)
+    if reference is not None:
+        world.waiting_references[reference] = movement.id
+    note_movement(world, actor, "request", movement)
+    return movement
+
+
+def _watched(movement: PendingMovement) -> dict[str, object]:
+    """All values of the movement, so that its last entry is its present state."""
+    return {
+        "status": movement.status,
+        "kind": movement.kind,
+        "amount": movement.amount,
+        "details": movement.details,
+        "account": movement.account,
+        "tenant_id": movement.tenant_id,
+        "payout_id": movement.payout_id,
+        "reference": movement.reference,
+        "below_zero": movement.below_zero,
+        "holder": movement.holder,
+        "bank": movement.bank,
+        "account_number": movement.account_number,
+        "requested_by": movement.requested_by,
+        "decided_by": movement.decided_by,
+        "reason": movement.reason,
+        "tid": movement.tid,
+    }
+
+
+def note_movement(
+    world: World,
+    actor: Actor,
+    verb: str,
+    movement: PendingMovement,
+    before: PendingMovement | None = None,
+) -> None:
+    """Both people of a movement are in the journal."""
+    note(
+        world,
+        actor,
+        f"movement.{verb}",
+        "movement",
+        ids.show_id(ids.MOVEMENT, movement.id),
+        merchant_id=None,
+        mode=None,
+        before=None if before is None else _watched(before),
+        after=_watched(movement),
+        reason=movement.reason or movement.details,
+    )

@@ -1,0 +1,132 @@
+"""The operator moves money into a wallet or out of it: top-ups and corrections of a balance."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from laari.rules.actors import Actor
+from laari.rules.banking.second_person import (
+    Asked,
+    Booked,
+    Controlled,
+    Prepared,
+    needs_reference,
+)
+from laari.rules.journal import note_wallet
+from laari.rules.money import MAX_MONEY, rufiyaa
+from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.wallets import move_outside_money, no_wallet
+from laari.rules.world import Needs, World
+
+
+class MovedMoney(NamedTuple):
+    """A movement of money, and the wallet's balance before and after.
+
+    `repeated`: the slip was entered before, and `transaction` is its first top-up.
+    """
+
+    transaction: Transaction
+    before: int
+    after: int
+    repeated: bool = False
+
+
+def needs_slip(needs: Needs, slip: str | None) -> None:
+    """Everything that may have used a slip; the wallet's mode is known once its row is loaded."""
+    needs_reference(needs, slip)
+    if slip is not None:
+        needs.read(World.bank_lines, slip)
+        for mode in MODES:
+            needs.read(World.topups, (mode, slip))
+
+
+def in_statement(world: World, wallet: Wallet, slip: str | None) -> Refusal | None:
+    """Why a slip brings in no money by hand: the bank's statement has done so, if it has."""
+    line = None if slip is None or wallet.mode != "live" else world.bank_lines.get(slip)
+    if line is None:
+        return None
+    done = "assign it instead" if line.use == "receipt" else f"its use is {line.use}"
+    return refuse("conflict", f"The bank's statement has a line {slip}: {done}.")
+
+
+def is_too_large(wallet: Wallet, added: int) -> bool:
+    return abs(wallet.balance + added) > MAX_MONEY
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMoney(Controlled[MovedMoney]):
+    """The operator tops a wallet up, or corrects its balance in either direction.
+
+    `tenant` is for a sandbox's clock. `slip` is the bank's reference of a top-up: it counts once.
+    """
+
+    actor: Actor
+    tenant: Tenant | None
+    account: int
+    kind: Literal["topup", "adjustment"]
+    amount: int
+    details: str
+    slip: str | None = None
+    below_zero: bool = False
+
+    def rows(self, needs: Needs) -> None:
+        needs.lock(World.wallets, self.account)
+        needs_slip(needs, self.slip)
+
+    def prepare(self, world: World) -> Prepared[MovedMoney] | MovedMoney | Refusal:
+        wallet = world.wallets.get(self.account)
+        if wallet is None:
+            return no_wallet(self.account)
+        if self.slip is not None and (wallet.mode, self.slip) in world.topups:
+            return self._again(wallet, world.topups[wallet.mode, self.slip])
+        refusal = in_statement(world, wallet, self.slip) or self.refusal(wallet)
+        if refusal is not None:
+            return refusal
+        asked = Asked(
+            self.kind,
+            wallet.mode,
+            self.amount,
+            self.details,
+            account=self.account,
+            reference=self.slip,
+            below_zero=self.below_zero,
+        )
+        return Prepared(asked, lambda: self._book(world, wallet))
+
+    def _book(self, world: World, wallet: Wallet) -> Booked[MovedMoney]:
+        before, after = wallet.balance, wallet.balance + self.amount
+        moved = move_outside_money(world, self.tenant, wallet, self.kind, self.amount, self.details)
+        note_wallet(
+            world,
+            self.actor,
+            f"wallet.{self.kind}",
+            wallet,
+            world.wallets[self.account],
+            merchant_id=None if self.tenant is None else self.tenant.merchant_id,
+            moved=moved,
+            reason=self.details,
+        )
+        if self.slip is not None:
+            world.topups[wallet.mode, self.slip] = moved
+            world.slips.append(TopupSlip(wallet.mode, self.slip, moved.tid))
+        return Booked(MovedMoney(moved, before, after), moved.tid)
+
+    def refusal(self, wallet: Wallet) -> Refusal | None:
+        """Why this amount cannot be moved now."""
+        if self.amount == 0 or (self.kind == "topup" and self.amount < 0):
+            allowed = "positive" if self.kind == "topup" else "positive or negative, not zero"
+            return invalid("amount", f"The amount must be {allowed}.")
+        before, after = wallet.balance, wallet.balance + self.amount
+        if is_too_large(wallet, self.amount):
+            return invalid("amount", "The balance would be too large.")
+        if self.amount < 0 and after < 0 and not self.below_zero:
+            change = f"from MVR {rufiyaa(before)} to MVR {rufiyaa(after)}"
+            message = f"This would change the balance {change}, and below zero is not allowed."
+            return invalid("amount", message)
+        return None
+
+    def _again(self, wallet: Wallet, first: Transaction) -> MovedMoney | Refusal:
+        if (first.account, first.amount) == (self.account, self.amount):
+            return MovedMoney(first, wallet.balance, wallet.balance, repeated=True)
+        used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
+        return refuse("conflict", f"This slip was already used to top up {used}.")

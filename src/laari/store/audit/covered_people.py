@@ -1,0 +1,179 @@
+"""The coverage of merchants, people, customers, wallets and log-ins."""
+
+from laari.rules.journal import CONTACT_CHANGE, CUSTOMER, WALLET
+from laari.store.audit.coverage import Covered, Journal
+
+_OWN_ONLY = "It can only prolong or shorten what its own person has."
+_USE = "It is only shown: the last use."
+_COUNTER = "A count of attempts: set back, it gives a guesser a few more."
+
+TABLES = {
+    "merchants": Covered(
+        journal=Journal(
+            "merchant",
+            "r.id",
+            "id",
+            "name mode active inactive_reason secret_digest old_secret_digest "
+            "old_secret_until fee_bps fee_fixed webhook_url webhooks_enabled "
+            "requires_factor sandbox_account created_at",
+        ),
+        keyed="secret_encrypted old_secret_encrypted",
+    ),
+    "tenants": Covered(
+        journal=Journal(
+            "tenant",
+            "r.id::text",
+            "id",
+            "merchant_id mode max_payment",
+        ),
+        open={"Only a sandbox's clock can be moved.": "clock_offset_seconds"},
+    ),
+    "fee_history": Covered(sealed="recorded merchant_id since fee_bps fee_fixed xid"),
+    "scheduled_fees": Covered(
+        journal=Journal(
+            "scheduled_fees",
+            "r.merchant_id || ' ' || floor(extract(epoch FROM r.starts_at))::bigint",
+            "merchant_id",
+            "starts_at fee_bps fee_fixed scheduled_by scheduled_at",
+        ),
+    ),
+    "applications": Covered(
+        journal=Journal(
+            "application",
+            "'app_' || encode(uuid_send(r.id), 'hex')",
+            "id",
+            "merchant_id submitted_at submitted_by legal_name registration_number "
+            "tax_number address bank_name bank_holder bank_account monthly_volume contact "
+            "status decided_at decided_by reason",
+        ),
+    ),
+    "oauth_clients": Covered(
+        journal=Journal(
+            "oauth_client",
+            "r.id",
+            "id",
+            "merchant_id name scope secret_digest created_at expires_at revoked_at",
+        ),
+        open={_USE: "last_used_at"},
+    ),
+    "access_tokens": Covered(
+        keyed="digest binding client_id scope",
+        open={_OWN_ONLY: "issued_at expires_at sandbox_offset_seconds"},
+    ),
+    "persons": Covered(
+        journal=Journal(
+            "person",
+            "'per_' || encode(uuid_send(r.id), 'hex')",
+            "id",
+            "email #password_hash created_at password_must_change password_first proven",
+        ),
+    ),
+    "memberships": Covered(
+        journal=Journal(
+            "membership",
+            "'per_' || encode(uuid_send(r.person_id), 'hex') || ' ' "
+            "|| coalesce(r.merchant_id, 'operator')",
+            "person_id merchant_id",
+            "role till created_at",
+        ),
+        open={_USE: "last_seen_at"},
+    ),
+    "invitations": Covered(
+        journal=Journal(
+            "invitation",
+            "r.merchant_id || ' ' || r.email",
+            "merchant_id",
+            "digest email role till invited_by created_at expires_at proves",
+        ),
+    ),
+    "second_factors": Covered(
+        journal=Journal(
+            "second_factor",
+            "'per_' || encode(uuid_send(r.person_id), 'hex')",
+            "person_id",
+            "created_at confirmed_at codes_made_at",
+        ),
+        keyed="seed_encrypted",
+        open={_COUNTER: "last_step failures blocked_until"},
+    ),
+    "recovery_codes": Covered(keyed="person_id digest"),
+    "tiers": Covered(
+        journal=Journal(
+            "tier",
+            "r.name",
+            "name",
+            "per_transaction daily weekly monthly",
+        ),
+    ),
+    "customers": Covered(
+        journal=Journal.of(CUSTOMER, "'cus_' || encode(uuid_send(r.id), 'hex')", "id"),
+    ),
+    "customer_identities": Covered(
+        journal=Journal(
+            "identity",
+            "'cus_' || encode(uuid_send(r.customer_id), 'hex')",
+            "customer_id",
+            "#encrypted entered_at",
+        ),
+    ),
+    "customer_signups": Covered(
+        keyed="digest mobile code_digest",
+        open={
+            "The customer who signs up sees it, and can change it.": "name password_hash language",
+            _COUNTER: "attempts expires_at",
+        },
+    ),
+    "contact_changes": Covered(
+        journal=Journal.of(CONTACT_CHANGE, "'chg_' || encode(uuid_send(r.id), 'hex')", "id"),
+        open={_COUNTER: "attempts"},
+    ),
+    "customer_notes": Covered(sealed="id customer_id time author text xid"),
+    "wallets": Covered(
+        journal=Journal.of(WALLET, "r.account::text", "account"),
+        derived={
+            "wallet_balance": "balance",
+            "wallet_period": "day_start day_spent week_start week_spent month_start month_spent",
+        },
+        open={"Only a sandbox's clock can be moved.": "counted_offset_seconds"},
+    ),
+    "wallet_freezes": Covered(sealed="recorded account time action reason silent xid"),
+    "sandbox_periods": Covered(
+        derived={"sandbox_period": "unit start spent"},
+        deleted="It is about a sandbox only.",
+        open={"It is about a sandbox only, and without an owner counts for nobody.": "owner"},
+    ),
+    "wallet_keys": Covered(
+        journal=Journal(
+            "wallet_key",
+            "encode(r.digest, 'hex')",
+            "digest",
+            "account name created_at revoked_at",
+        ),
+        open={_USE: "last_used_at"},
+    ),
+    "wallet_windows": Covered(
+        open={"A count of requests in this minute.": "account opened_at used"},
+    ),
+    "sessions": Covered(
+        keyed="digest binding customer_id person_id page factor_due",
+        open={
+            _OWN_ONLY: "created_at authenticated_at seen_at merchant_id ended_for",
+            "It is only shown: where the person logged in.": "address device",
+        },
+    ),
+    "password_links": Covered(
+        keyed="digest binding customer_id person_id code_digest",
+        open={_COUNTER: "attempts", _OWN_ONLY: "expires_at"},
+    ),
+    "failed_logins": Covered(
+        open={"It is only shown: a count by day.": "kind whose day attempts last_at"},
+    ),
+    "messages": Covered(
+        keyed="id kind channel recipient language parameters",
+        open={
+            "It is about the sending. Deleted, the message is not sent.": "created_at status "
+            "attempts next_attempt_at last_error sent_at",
+            "It is only shown: the cause.": "tenant_id customer_id object_id",
+        },
+    ),
+}

@@ -1,0 +1,39 @@
+"""One command inside the transaction of an administrative write, such as a new customer."""
+
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from asyncpg import Connection
+
+from laari.rules.command import Command
+from laari.rules.refusals import Refusal
+from laari.rules.world import NO_KEYS, Keys, Needs
+from laari.store.batch.load import load
+from laari.store.batch.save import save
+
+T = TypeVar("T")
+
+
+async def decide_inside(
+    connection: Connection,
+    command: Command[T],
+    *,
+    channels: frozenset[str] = frozenset(),
+    keys: Keys = NO_KEYS,
+    second_person_above: int | None = None,
+) -> T | Refusal:
+    """The outcome of a command that makes no link; the caller's transaction commits it."""
+    needs = Needs()
+    command.needs(needs)
+    world = await load(
+        connection,
+        needs,
+        "",
+        lambda: datetime.now(UTC),
+        channels,
+        keys,
+        second_person_above,
+    )
+    outcome = command.decide(world)
+    await save(connection, world)
+    return outcome

@@ -1,0 +1,47 @@
+"""The log-in of an operator outside the desk: password and code, without a session."""
+
+from datetime import datetime
+
+from asyncpg import Connection
+
+from laari.errors import LaariError
+from laari.rules.actors import Actor
+from laari.rules.people.permissions import Permission, may
+from laari.store.people import failed_logins, logins, memberships, second_factors
+from laari.store.people.logins import PersonId
+from laari.store.people.passwords import nobodys_hash, password_fits
+
+
+async def authenticate(
+    connection: Connection,
+    master: bytes,
+    email: str,
+    password: str,
+    code: str,
+    permission: Permission,
+    now: datetime,
+) -> Actor:
+    """The operator as an actor. Wrong passwords and codes count as they do on the desk."""
+    login = await logins.of_person(connection, email)
+    known = None if login is None else login.password_hash
+    fits = password_fits(password, known or nobodys_hash())
+    if login is None or known is None or not fits:
+        if login is not None:
+            await failed_logins.count(connection, login.whose, now)
+        raise LaariError("the email address or the password is wrong")
+    assert isinstance(login.whose, PersonId)
+    every = await memberships.of_person(connection, login.whose)
+    role = next((each.role for each in every if each.merchant_id is None), None)
+    if role is None:
+        raise LaariError("this person does not work for the operator")
+    must_change = "SELECT password_must_change FROM persons WHERE id = $1"
+    if await connection.fetchval(must_change, login.whose.id):
+        raise LaariError("log in to the desk and set a password of your own first")
+    refused = await second_factors.check(connection, master, login.whose, code, now)
+    if refused is not None and refused.wait:
+        raise LaariError("too many wrong codes: wait a few minutes, then try again")
+    if refused is not None:
+        raise LaariError("the code is not valid; a code works once, so wait for the next one")
+    if not may(role, permission):
+        raise LaariError(f"the role {role} cannot do this")
+    return Actor("operator", email, role)

@@ -1,0 +1,95 @@
+"""Books with a row in every table that the audit covers, all sealed."""
+
+from datetime import UTC, datetime, timedelta
+
+from laari.rules.actors import Actor
+from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
+from laari.rules.banking.wallet_money import MoveMoney
+from laari.rules.calendar import local_day
+from laari.rules.records import PendingMovement
+from laari.store import bank_statements
+from laari.store.bank_statements import Booked, asking
+from laari.store.ledger.last_seal_file import KnownSeal
+from laari.store.merchants import applications, fees
+from laari.store.merchants.signup import sign_up
+from laari.store.people import notes
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import figures
+from tests.actors import MASTER, OPERATOR
+from tests.audit.books import close_till, seal_all, write_books, write_more
+from tests.audit.payout_books import write_payouts
+from tests.store.payout_books import Shop, a_shop
+
+SECOND = Actor("command_line", "second", "admin")
+ANSWERS = applications.ApplicationFields(
+    legal_name="Bodu Boat Pvt Ltd",
+    registration_number="C-0417/2026",
+    tax_number="1234567GST001",
+    address="H. Sosun Magu 1, Malé",
+    bank_name="BML",
+    bank_holder="Bodu Boat Pvt Ltd",
+    bank_account="7730000012345",
+    monthly_volume=25_000_000,
+    contact="Aisha, 7771234",
+)
+
+
+async def add_up_days(dsn: str) -> None:
+    more = True
+    async with connection_to(dsn) as connection:
+        while more:
+            async with connection.transaction():
+                more = await figures.add_up(connection)
+
+
+async def import_statement(shop: Shop) -> None:
+    """A statement that a second person confirmed."""
+    now, header = datetime.now(UTC), "date,reference,description,debit,credit,balance"
+    day, line = local_day(now), f"FT50,Aisha {shop.payer.account},,90.00,90.00"
+    content = f"{header}\n{day},{line}\n".encode()
+    digest = await bank_statements.digest_of(content)
+    await bank_statements.keep(shop.connection, digest, content, now)
+    ask = asking(shop.connection)
+    asked = await bank_statements.book(ask, shop.run, OPERATOR, digest, day)
+    assert isinstance(asked, PendingMovement)
+    assert isinstance(await shop.run(MakeMovement(SECOND, asked.id)), Made)
+    assert isinstance(await bank_statements.book(ask, shop.run, SECOND, digest, day), Booked)
+
+
+async def write_records(dsn: str) -> None:
+    """Waiting movements in every state, an application, fees that changed and a note."""
+    async with a_shop(dsn, above=900) as shop:
+        account = shop.payer.account
+        top_ups = [
+            MoveMoney(OPERATOR, None, account, "topup", 900 + n, "Cash", f"s{n}") for n in range(4)
+        ]
+        _, _, made, refused = [await shop.run(each) for each in top_ups]
+        assert isinstance(await shop.run(MakeMovement(SECOND, made.id)), Made)
+        await shop.run(RefuseMovement(SECOND, refused.id, "No slip"))
+        await import_statement(shop)
+        connection, merchant_id = shop.connection, shop.tenant.merchant_id
+        await fees.set_fees(connection, OPERATOR, merchant_id, 200, 10)
+        later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=9)
+        await fees.set_fees(connection, OPERATOR, merchant_id, 300, 20, later)
+        customer = await connection.fetchval(
+            "SELECT customer_id FROM wallets WHERE account = $1", account
+        )
+        await notes.add(connection, OPERATOR, customer, "Called, and knew the last payment")
+        async with connection.transaction():
+            new = await sign_up(
+                connection, OPERATOR, MASTER, 10, name="Boat", email="boat@shop.example"
+            )
+        assert new is not None
+        await applications.submit(connection, OPERATOR, new.merchant.id, ANSWERS)
+
+
+async def write_whole(dsn: str) -> KnownSeal:
+    """The last seal."""
+    await write_books(dsn)
+    await write_more(dsn)
+    await close_till(dsn)
+    await write_payouts(dsn)
+    await write_records(dsn)
+    await add_up_days(dsn)
+    last = (await seal_all(dsn))[-1]
+    return KnownSeal(last.number, last.mac)

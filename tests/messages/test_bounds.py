@@ -1,0 +1,166 @@
+"""Bounds for messages: to one customer, to one address, and SMS in an hour."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from laari.rules import terms
+from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent
+from laari.store.merchants import merchants
+from laari.store.people import invitations
+from laari.store.people.invitations import Offer
+from laari.store.people.memberships import MembershipError
+from laari.store.postgres.pool import Pool
+from laari.store.reads import health
+from laari.store.reads.messages import LeasedMessage
+from laari.workers.messages.delivery import NotSent, send_due
+from tests.actors import MASTER, OPERATOR
+from tests.messages.outbox import add, make_due, row_of
+
+MOST = MOST_OF_A_MERCHANT["payment_request"]
+
+
+@pytest.fixture
+async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(dsn)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def pool(dsn: str) -> AsyncIterator[Pool]:
+    pool = Pool(dsn)
+    yield pool
+    await pool.close()
+
+
+class Sender:
+    def __init__(self) -> None:
+        self.sent: list[LeasedMessage] = []
+
+    async def __call__(self, message: LeasedMessage) -> None:
+        self.sent.append(message)
+
+
+async def send_all(pool: Pool, per_hour: int | None = None) -> list[LeasedMessage]:
+    sender = Sender()
+    channel = "email" if per_hour is None else "sms"
+    while await send_due(pool, MASTER, channel, sender, per_hour=per_hour):
+        pass
+    return sender.sent
+
+
+async def test_one_merchant_sends_a_customer_some_messages_a_day(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    customer = uuid4()
+    made = sorted(await add(connection, 3 * MOST, customer_id=customer))
+    others = await add(connection, customer_id=customer, tenant_id=2)
+    others += await add(connection, customer_id=customer, kind="receipt")
+    others += await add(connection)
+    sent = {message.id for message in await send_all(pool)}
+    assert sent == {*made[:MOST], *others}
+    row = await row_of(connection, made[MOST])
+    assert (row["status"], row["parameters"]) == ("suppressed", None)
+    assert row["last_error"] == f"the customer had {MOST} of this merchant in 24 hours"
+    assert (await health.noted(connection)).messages_failed == 0  # nobody is woken up for it
+
+
+async def test_the_bound_is_of_24_hours(connection: asyncpg.Connection, pool: Pool) -> None:
+    customer, now = uuid4(), datetime.now(UTC)
+    await add(connection, MOST, customer_id=customer, at=now - timedelta(hours=48))
+    await add(connection, MOST - 1, customer_id=customer, at=now - timedelta(hours=23))
+    [last] = await add(connection, customer_id=customer)
+    await add(connection, customer_id=customer, at=now + timedelta(seconds=1))
+    sent = await send_all(pool)
+    assert len(sent) == 2 * MOST
+    assert last in {message.id for message in sent}
+
+
+async def test_messages_that_failed_count_and_suppressed_ones_do_not(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    customer, now = uuid4(), datetime.now(UTC)
+    await add(connection, 2 * MOST, customer_id=customer, at=now - timedelta(hours=20))
+
+    async def fail(message: LeasedMessage) -> None:
+        raise NotSent("550", permanent=True)
+
+    while await send_due(pool, MASTER, "email", fail):
+        pass
+    await add(connection, 1, customer_id=customer)
+    assert await send_all(pool) == []
+    later = now + timedelta(hours=5)
+    await add(connection, MOST, customer_id=customer, at=later)
+    assert len(await send_all(pool)) == MOST
+
+
+async def test_a_message_that_has_expired_is_not_sent(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    code = CodeContent("123456", datetime.now(UTC) - timedelta(seconds=1))
+    [message_id] = await add(connection, content=code, kind="password_code")
+    assert await send_all(pool) == []
+    row = await row_of(connection, message_id)
+    assert (row["status"], row["last_error"]) == ("suppressed", "it has expired")
+
+
+async def test_sms_of_an_hour_are_bounded_and_a_fifth_is_for_codes(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    code = CodeContent("123456", datetime.now(UTC) + timedelta(hours=1))
+    await add(connection, 30, channel="sms")
+    assert len(await send_all(pool, per_hour=5)) == 4
+    assert len(await send_all(pool, per_hour=10)) == 4
+    await add(connection, 3, channel="sms", content=code, kind="password_code")
+    sent = await send_all(pool, per_hour=10)
+    assert [message.kind for message in sent] == ["password_code"] * 2
+    assert await send_all(pool, per_hour=10) == []
+    noted = await health.noted(connection)
+    assert noted.sms_of_last_hour == 10
+    found = await health.read(connection)
+    now = datetime.now(UTC)
+    for per_hour, ok in ((10, False), (12, False), (13, True)):
+        [check] = [each for each in health.checks(found, now, None, per_hour) if each.name == "SMS"]
+        assert check.ok is ok
+    # An hour later there is room again, and what waited is sent.
+    await connection.execute("UPDATE messages SET sent_at = sent_at - interval '1 hour'")
+    await make_due(connection)
+    kinds = Counter(message.kind for message in await send_all(pool, per_hour=10))
+    assert kinds["password_code"] == 1
+    assert kinds["payment_request"] in (7, 8)  # the code was among the first eight, or not
+
+
+async def test_an_address_gets_some_invitations_a_day(connection: asyncpg.Connection) -> None:
+    now = datetime.now(UTC)
+    shops = [
+        (
+            await merchants.create(connection, OPERATOR, MASTER, name=f"Shop {n}", mode="live")
+        ).merchant.id
+        for n in range(2)
+    ]
+
+    async def invite(number: int, email: str = "aisha@example.mv") -> None:
+        await invitations.invite(
+            connection,
+            OPERATOR,
+            MASTER,
+            shops[number % 2],
+            Offer(email, "manager"),
+            now,
+            page="https://pay.example.com/join",
+            language="en",
+        )
+
+    for number in range(terms.INVITATIONS_A_DAY):
+        await invite(number)
+    with pytest.raises(MembershipError, match="got 10 invitations in 24 hours"):
+        await invite(0)
+    assert await connection.fetchval("SELECT count(*) FROM messages") == terms.INVITATIONS_A_DAY
+    await invite(0, "other@example.mv")
+    await connection.execute("UPDATE messages SET created_at = created_at - interval '1 day'")
+    await invite(0)

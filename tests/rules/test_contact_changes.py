@@ -1,0 +1,170 @@
+"""The rules of contact changes without a database: every order of steps, and who may take them."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import json
+from msgspec.structs import replace
+
+from laari.rules.actors import Actor
+from laari.rules.journal import SETTINGS, state
+from laari.rules.people.contact_changes import (
+    CODE_LIFE,
+    MOST_ATTEMPTS,
+    STOP_LINK,
+    ApplyContactChange,
+    CancelContactChange,
+    ConfirmContactChange,
+    RequestContactChange,
+    StopContactChange,
+)
+from laari.rules.people_records import ContactChange, Customer
+from laari.rules.refusals import Refusal
+from laari.rules.world import World
+from tests.actors import OPERATOR
+from tests.rules.books import KEYS
+
+NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)
+DAY = timedelta(days=1)
+AISHA = Customer(
+    id=UUID(int=7),
+    name="Aisha",
+    mode="live",
+    sandbox_of=None,
+    vpa=None,
+    language="en",
+    password_hash="hash",
+    created_at=NOW,
+    password_must_change=False,
+    password_first=False,
+    mobile="7771234",
+    email="a@example.mv",
+)
+CODE = "000042"
+
+
+class Book:
+    """One customer and the changes of the mobile number, as the steps before left them."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+        self.customer = AISHA
+        self.changes: dict[UUID, ContactChange] = {}
+        self.entries: list[Any] = []
+
+    def world(self) -> World:
+        channels = frozenset({"email", "sms"})
+        world = World(self.now, "http://laari.test", os.urandom, channels, KEYS)
+        world.new_code = lambda digits: CODE  # type: ignore[method-assign]
+        world.customers.lock(AISHA.id, self.customer)
+        for change in self.changes.values():
+            world.contact_changes.lock(change.id, change)
+            if change.ended_at is None:
+                world.open_contact_changes[AISHA.id, "mobile"] = change.id
+        return world
+
+    def run(self, command: Any) -> Any:
+        world = self.world()
+        outcome = command.decide(world)
+        self.changes |= world.contact_changes.added | world.contact_changes.changed
+        self.customer = world.customers.changed.get(AISHA.id, self.customer)
+        self.entries += world.journal
+        return outcome
+
+    @property
+    def last(self) -> ContactChange:
+        return [*self.changes.values()][-1]
+
+
+def request(value: str = "7775678", actor: Actor = OPERATOR) -> RequestContactChange:
+    return RequestContactChange(actor, AISHA.id, "mobile", value, "lost phone")
+
+
+def confirm(code: str | None = CODE, actor: Actor = OPERATOR) -> ConfirmContactChange:
+    return ConfirmContactChange(actor, AISHA.id, "mobile", None, code, None, DAY)
+
+
+def cancel(actor: Actor = OPERATOR) -> CancelContactChange:
+    return CancelContactChange(actor, AISHA.id, "mobile", None, "wrong number")
+
+
+STEPS = {
+    "request": lambda book: request(f"777{len(book.changes):04}"),
+    "confirm": lambda book: confirm(),
+    "guess": lambda book: confirm("999999"),
+    "cancel": lambda book: cancel(),
+    "stop": lambda book: StopContactChange(
+        AISHA.id, book.last.id, book.last.stop_digest or b"", None
+    ),
+    "apply": lambda book: ApplyContactChange(AISHA.id, book.last.id),
+}
+
+
+@given(st.lists(st.sampled_from([*STEPS, "half an hour", "a day"]), max_size=12))
+def test_in_any_order_one_change_is_open_and_its_journal_is_complete(steps: list[str]) -> None:
+    book = Book()
+    book.run(request("7770000"))
+    for step in steps:
+        if step in STEPS:
+            book.run(STEPS[step](book))
+        else:
+            book.now += CODE_LIFE if step == "half an hour" else DAY
+    every = [*book.changes.values()]
+    assert sum(change.ended_at is None for change in every) <= 1
+    assert all(change.attempts <= MOST_ATTEMPTS for change in every)
+    # Only a change that was confirmed a day ago takes effect.
+    done = [change for change in every if change.status == "done"]
+    for change in done:
+        assert change.confirmed_at is not None
+        assert change.ended_at is not None
+        assert change.ended_at - change.confirmed_at >= DAY
+    assert book.customer.mobile == (done[-1].new_value if done else AISHA.mobile)
+    # The last entry of each object is its state, and each begins where the one before ended.
+    for record in (*every, book.customer):
+        setting = SETTINGS[type(record)]
+        object_id = setting.object_id(record)
+        entries = [each for each in book.entries if each.object_id == object_id]
+        for before, after in pairwise(entries):
+            assert after.before == before.after
+        if entries:
+            assert json.decode(entries[-1].after) == json.decode(json.encode(state(record)))
+
+
+def test_a_wrong_code_is_refused_and_counts() -> None:
+    book = Book()
+    book.run(request())
+    for attempts in range(1, MOST_ATTEMPTS + 1):
+        assert book.run(confirm("999999")).field == "code"
+        assert book.last.attempts == attempts
+    assert "no longer works" in book.run(confirm()).message
+    assert [entry.action for entry in book.entries] == ["contact_change.request"]
+
+
+@pytest.mark.parametrize("role", ["finance", "owner", "nonsense", None])
+def test_the_role_of_the_actor_decides(role: str | None) -> None:
+    stranger = Actor("operator", "eve@laari.test", role)
+    book = Book()
+    book.run(request())
+    for command in (request("7770009", stranger), confirm(CODE, stranger), cancel(stranger)):
+        assert book.run(command).status == 403
+    assert book.last.status == "waiting"
+    support = replace(stranger, role="support")
+    assert not isinstance(book.run(cancel(support)), Refusal)
+
+
+def test_a_link_stops_its_own_change_only() -> None:
+    book = Book()
+    book.run(request())
+    book.run(confirm())
+    mine = book.last.stop_digest
+    assert mine is not None
+    assert mine.startswith(STOP_LINK.encode())
+    for other in (b"", mine[:-1]):
+        assert book.run(StopContactChange(AISHA.id, book.last.id, other, None)).status == 404
+    assert book.run(StopContactChange(AISHA.id, book.last.id, mine, None)).status == "stopped"

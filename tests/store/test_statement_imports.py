@@ -1,0 +1,219 @@
+"""A statement is imported as a whole: by one person up to the limit, above it by two."""
+
+import asyncio
+import gc
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from laari.rules.actors import Actor
+from laari.rules.banking.bank_lines import Imported, ImportLine
+from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
+from laari.rules.calendar import local_day
+from laari.rules.money import rufiyaa
+from laari.rules.records import PendingMovement
+from laari.rules.refusals import Refusal
+from laari.spine.engine import Spine
+from laari.store import bank_statements
+from laari.store.bank_statements import Booked, asking
+from laari.store.batch.runner import BatchRunner
+from laari.store.reads.money import movement_lists
+from tests.store.payout_books import Shop, a_shop
+
+LIMIT = 10_000
+START = 1_000_000_000  # of the customer
+ANN = Actor("operator", "ann@laari.test", "finance")
+BOB = Actor("operator", "bob@laari.test", "finance")
+TODAY = local_day(datetime.now(UTC))
+HEADER = "date,reference,description,debit,credit,balance\n"
+
+
+def statement(account: int, amounts: Sequence[int], first: int = 1) -> bytes:
+    lines, balance = [HEADER], 0
+    for number, amount in enumerate(amounts, first):
+        balance += amount
+        lines.append(f"{TODAY},FT{number},Aisha {account},,{rufiyaa(amount)},{rufiyaa(balance)}\n")
+    return "".join(lines).encode()
+
+
+@asynccontextmanager
+async def a_spine(shop: Shop, above: int | None = LIMIT) -> AsyncIterator[Spine]:
+    runner = BatchRunner(shop.dsn, "http://laari.test", second_person_above=above)
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        yield spine
+    finally:
+        await spine.close()
+        await runner.close()
+
+
+async def keep(shop: Shop, content: bytes) -> str:
+    digest = await bank_statements.digest_of(content)
+    await bank_statements.keep(shop.connection, digest, content, datetime.now(UTC))
+    return digest
+
+
+async def book(shop: Shop, spine: Spine, actor: Actor, digest: str) -> Any:
+    ask = asking(shop.connection)
+    return await bank_statements.book(ask, spine.submit, actor, digest, TODAY)
+
+
+async def lines_of(shop: Shop) -> list[tuple[str, str]]:
+    rows = await shop.connection.fetch(
+        "SELECT use, imported_by FROM bank_lines ORDER BY length(reference), reference"
+    )
+    return [(row["use"], row["imported_by"]) for row in rows]
+
+
+async def test_an_import_above_the_limit_waits_as_a_whole(dsn: str) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        digest = await keep(shop, statement(shop.payer.account, [6_000, 5_000]))
+        asked = await book(shop, spine, ANN, digest)
+        assert isinstance(asked, PendingMovement)
+        assert (asked.kind, asked.amount, asked.reference) == ("import", 11_000, digest)
+        assert "2 new lines of 2" in asked.details
+        assert "2 top-ups of MVR 110.00" in asked.details
+        assert await lines_of(shop) == []
+        # Asking again, or another person who only presses the button, books nothing.
+        for actor in (ANN, BOB):
+            again = await book(shop, spine, actor, digest)
+            assert isinstance(again, Refusal)
+            assert "waits for a second person already" in again.message
+        own = await spine.submit(MakeMovement(ANN, asked.id))
+        assert isinstance(own, Refusal)
+        assert await lines_of(shop) == []
+        assert await shop.wallet() == START
+
+        made = await spine.submit(MakeMovement(BOB, asked.id))
+        assert isinstance(made, Made)
+        booked = await book(shop, spine, BOB, digest)
+        assert isinstance(booked, Booked)
+        assert await lines_of(shop) == [("topup", "operator ann@laari.test")] * 2
+        assert await shop.wallet() == START + 11_000
+        # It counts as moved alone by neither, and a second time it books nothing.
+        assert await shop.connection.fetchval("SELECT count(*) FROM person_days") == 0
+        twice = await book(shop, spine, BOB, digest)
+        assert [each.repeated for each in twice.lines] == [True, True]
+        assert await shop.wallet() == START + 11_000
+        assert await shop.differences() == []
+
+
+async def test_a_refused_import_books_nothing_and_can_be_asked_for_again(dsn: str) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        digest = await keep(shop, statement(shop.payer.account, [20_000]))
+        asked = await book(shop, spine, ANN, digest)
+        refused = await spine.submit(RefuseMovement(BOB, asked.id, "Not from the bank"))
+        assert isinstance(refused, PendingMovement)
+        assert await movement_lists.import_of(shop.connection, digest) is None
+        again = await book(shop, spine, ANN, digest)
+        assert isinstance(again, PendingMovement)
+        assert await lines_of(shop) == []
+        assert await shop.differences() == []
+
+
+async def test_imports_count_per_person_and_day_and_known_lines_count_nothing(dsn: str) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        account = shop.payer.account
+        first = await keep(shop, statement(account, [4_000, 2_000]))
+        assert isinstance(await book(shop, spine, ANN, first), Booked)
+        counted = "SELECT alone FROM person_days"
+        assert await shop.connection.fetchval(counted) == 6_000
+        assert isinstance(await book(shop, spine, ANN, first), Booked)
+        assert await shop.connection.fetchval(counted) == 6_000
+        # The known lines and 4,000 more are within the limit; another laari is not.
+        within = await keep(shop, statement(account, [4_000, 2_000, 4_000]))
+        assert isinstance(await book(shop, spine, ANN, within), Booked)
+        above = await keep(shop, statement(account, [1], first=9))
+        assert isinstance(await book(shop, spine, ANN, above), PendingMovement)
+        others = await keep(shop, statement(account, [2], first=8))
+        assert isinstance(await book(shop, spine, BOB, others), Booked)
+        assert await shop.differences() == []
+
+
+async def test_lines_of_an_import_that_waits_credit_nobody(dsn: str) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        content = statement(shop.payer.account, [20_000])
+        asked = await book(shop, spine, ANN, await keep(shop, content))
+        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        [seen] = checked.lines
+        booked = await spine.submit(ImportLine(ANN, seen.line, asked.id))
+        assert isinstance(booked, Imported)
+        assert booked.line.use == "receipt"
+        assert await shop.wallet() == START
+
+
+async def test_a_confirmed_import_credits_no_more_than_the_second_person_saw(dsn: str) -> None:
+    """A wallet that is named later, or a line that answers an order later, adds nothing to it."""
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        account = shop.payer.account
+        digest = await keep(shop, statement(account, [8_000, 8_000]))
+        asked = await book(shop, spine, ANN, digest)
+        async with shop.connection.transaction():
+            await shop.connection.execute("SET LOCAL session_replication_role = replica")
+            await shop.connection.execute("UPDATE pending_movements SET amount = 8000")
+        await spine.submit(MakeMovement(BOB, asked.id))
+        booked = await book(shop, spine, BOB, digest)
+        assert sorted(each.line.use for each in booked.lines) == ["receipt", "topup"]
+        assert await shop.wallet() == START + 8_000
+
+
+async def test_what_is_booked_is_what_was_kept(dsn: str) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        content = statement(shop.payer.account, [20_000])
+        digest = await keep(shop, content)
+        assert await bank_statements.content_of(shop.connection, digest) == content
+        missing = await book(shop, spine, ANN, "0" * 64)
+        assert isinstance(missing, Refusal)
+        await book(shop, spine, ANN, digest)
+        # Old ones go, unless somebody waits for them.
+        other = await keep(shop, statement(shop.payer.account, [1]))
+        later = datetime.now(UTC) + timedelta(days=bank_statements.UNUSED_DAYS + 1)
+        last = statement(shop.payer.account, [2])
+        await bank_statements.keep(
+            shop.connection, await bank_statements.digest_of(last), last, later
+        )
+        assert await bank_statements.content_of(shop.connection, other) is None
+        assert await bank_statements.content_of(shop.connection, digest) == content
+        async with shop.connection.transaction():
+            await shop.connection.execute("UPDATE bank_statements SET content = 'x'")
+        assert any(each.startswith("bank_statement") for each in await shop.differences())
+
+
+@pytest.fixture
+def few_objects() -> Iterator[None]:
+    """Objects of the tests are not collected during one of them, as in a process of the service."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("few_objects")
+async def test_nine_thousand_lines_hold_the_loop_for_ten_milliseconds_at_most(dsn: str) -> None:
+    """Measured as time of this thread's processor, so that a busy machine does not matter."""
+    longest, running = 0.0, True
+
+    async def watch() -> None:
+        nonlocal longest
+        last = time.thread_time()
+        while running:
+            await asyncio.sleep(0)
+            now = time.thread_time()
+            longest, last = max(longest, now - last), now
+
+    async with a_shop(dsn) as shop, a_spine(shop, above=None) as spine:
+        content = statement(shop.payer.account, [100 + n % 50 for n in range(9_000)])
+        watching = asyncio.create_task(watch())
+        digest = await keep(shop, content)
+        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        assert checked.totals.topups.many == 9_000
+        await book(shop, spine, ANN, digest)
+        running = False
+        await watching
+        assert await shop.connection.fetchval("SELECT count(*) FROM bank_lines") == 9_000
+    assert longest < 0.010
