@@ -149,7 +149,9 @@ def _side(stack: ExitStack, version: Version, folder: Path) -> Side:
         # Another order in dictionaries and sets would be a difference between equal versions.
         "PYTHONHASHSEED": "0",
     }
-    service = stack.enter_context(running(folder, python=version.python, **settings))
+    # One interface process: over several the kernel spreads connections unevenly, and in each slice
+    # in another way. That would be most of the difference between two slices.
+    service = stack.enter_context(running(folder, workers=1, python=version.python, **settings))
     known: dict[str, Any] = json.loads((folder / KEPT).read_text())
     filled = Filled(Size(*known["size"]), *known["names"])
     target = Target(service.origin, known["secret_key"], filled)
