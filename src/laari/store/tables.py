@@ -83,9 +83,10 @@ class Statements(Generic[R]):
         return self.record(*row)
 
     def finder(
-        self, column: str
+        self, column: str, only: str = "true"
     ) -> Callable[[asyncpg.Connection, list[Any]], Awaitable[dict[Any, R]]]:
-        statement = f"{self.select} WHERE {column} = ANY($1)"
+        """Rows by a unique column; `only` is the condition of its index, if it has one."""
+        statement = f"{self.select} WHERE {column} = ANY($1) AND {only}"
 
         async def find(connection: asyncpg.Connection, values: list[V]) -> dict[V, R]:
             rows = await connection.fetch(statement, values)

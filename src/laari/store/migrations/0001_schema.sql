@@ -593,7 +593,7 @@ CREATE TABLE payments (
     id uuid PRIMARY KEY,
     tenant_id bigint NOT NULL,
     kind text NOT NULL CHECK (kind = ANY ('{hosted,request,charge}')),
-    token text COLLATE "C" NOT NULL UNIQUE,  -- of its public address
+    token text COLLATE "C" NOT NULL,  -- of its public address; nobody gets that of a charge
     reference text COLLATE "C" NOT NULL CHECK (char_length(reference) BETWEEN 1 AND 100),
     amount bigint NOT NULL CHECK (amount BETWEEN 1 AND 9999999999),
     title text CHECK (char_length(title) BETWEEN 1 AND 255),
@@ -648,6 +648,7 @@ CREATE TABLE payments (
             AND (refunded_amount = amount) = (refunded_at IS NOT NULL) END
     )
 );
+CREATE UNIQUE INDEX payments_by_token ON payments (token) WHERE kind <> 'charge';
 -- Every listing walks one of these backwards from its cursor. A till's payments of one status are
 -- one stretch of an index; without a status they are six.
 CREATE INDEX payments_by_time ON payments (tenant_id, created_at, id);

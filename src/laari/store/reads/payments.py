@@ -24,7 +24,8 @@ _SUMS = """count(paid_at), coalesce(sum(amount) FILTER (WHERE paid_at IS NOT NUL
 MOST_SUMMED = 10_000  # payments whose sums are shown with a list
 
 by_id = PAYMENTS.finder("id")
-by_token = PAYMENTS.finder("token")
+# A charge has no public address, so it is not in the index of tokens.
+by_token = PAYMENTS.finder("token", "kind <> 'charge'")
 
 
 def of_tenant(
