@@ -23,10 +23,11 @@ import pytest
 import bench.fill
 from campaigns.attacks import READERS
 from laari.engine.embedded import embedded_server
-from laari.rules.people.permissions import Role
-from laari.store.people import memberships, sessions
-from laari.store.people.persons import NewLogin
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import Role
+from laari.store.people import sessions
 from laari.store.postgres.pool import Connection
+from tests import people
 from tests.actors import OPERATOR, change
 from tests.serving import Service, serving
 
@@ -91,7 +92,7 @@ def log_in(service: Service, merchant_id: str | None, email: str) -> str:
 
     async def open_session(connection: Connection) -> str | None:
         role: Role = "admin" if merchant_id is None else "owner"
-        person = await memberships.add(
+        person = await people.add(
             connection, OPERATOR, merchant_id, email, role, None, NewLogin("")
         )
         now = datetime.now(UTC)

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.store.people import logins, password_links, persons, sessions
-from laari.store.people.logins import CustomerId, Whose
+from laari.rules.people_records import CustomerId, Whose
+from laari.store.people import logins, password_links, sessions
+from laari.store.reads.people import persons
 from tests.actors import MASTER, OPERATOR
 
 

@@ -17,6 +17,8 @@ from laari.rules.payments.refunds import RefundPayment
 from laari.rules.payments.tills import CloseTill
 from laari.rules.people.contact_changes import RequestContactChange
 from laari.rules.people.identities import Identity
+from laari.rules.people.invitations import Offer
+from laari.rules.people.persons import NewLogin
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
@@ -26,16 +28,10 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.merchants import merchants, oauth
-from laari.store.people import (
-    customers,
-    identities,
-    invitations,
-    memberships,
-    second_factors,
-)
-from laari.store.people.persons import NewLogin
+from laari.store.people import customers, identities, second_factors
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
+from tests import people
 from tests.actors import MASTER, OPERATOR, PERSON
 from tests.deciding import done
 
@@ -212,17 +208,15 @@ async def write_more(dsn: str) -> None:
             ("owner@stall.mv", "owner", None),
             ("a@stall.mv", "cashier", "1"),
         ):
-            added = await memberships.add(
+            added = await people.add(
                 connection, OPERATOR, shop.merchant.id, email, role, till, login
             )
         now = datetime.now(UTC)
         await second_factors.begin(connection, OPERATOR, bytes(32), added.id, now, b"")
         identity = Identity("passport", "A1", now.date(), "Malé")
         await identities.enter(connection, OPERATOR, MASTER_KEY, second.id, identity, "Verified")
-        offer = invitations.Offer("invited@shop.mv", "manager")
-        await invitations.invite(
-            connection, OPERATOR, MASTER, shop.merchant.id, offer, now, page=""
-        )
+        offer = Offer("invited@shop.mv", "manager")
+        await people.invite(connection, OPERATOR, MASTER, shop.merchant.id, offer, now)
     await done(dsn, RequestContactChange(OPERATOR, second.id, "mobile", "7779999", "lost"))
 
 

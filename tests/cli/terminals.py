@@ -10,11 +10,12 @@ import pyotp
 import pytest
 
 from laari.cli.terminal import operation
-from laari.rules.people.permissions import OperatorRole
-from laari.store.people import memberships, second_factors
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import OperatorRole
+from laari.store.people import second_factors
 from laari.store.people.passwords import hash_password
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
+from tests import people
 from tests.actors import OPERATOR
 
 MASTER = bytes(32)  # of the fixture `laari`
@@ -47,7 +48,7 @@ class Clerk:
 async def _enrol(dsn: str, email: str, role: OperatorRole) -> list[str]:
     async with connection_to(dsn) as connection:
         login = NewLogin(hash_password(PASSWORD))
-        added = await memberships.add(connection, OPERATOR, None, email, role, None, login)
+        added = await people.add(connection, OPERATOR, None, email, role, None, login)
         before = datetime.now(UTC) - timedelta(minutes=5)
         factor = (connection, OPERATOR, MASTER, added.id)
         await second_factors.begin(*factor, before, b"")

@@ -136,7 +136,7 @@ def test_what_cannot_be_added_is_refused(laari: Laari, shop: str, dsn: str) -> N
     refused(laari(*add, shop, EMAIL, "--role", "manager"), "has to be an owner")
     refused(laari(*add, other, EMAIL, "--role", "cashier"), "--till")
     refused(laari(*add, other, EMAIL, "--till", "1"), "--till")
-    refused(laari(*add, "mer_none", EMAIL), "no merchant has the id")
+    refused(laari(*add, "mer_none", EMAIL), "No merchant has the id")
     refused(laari(*add, shop, "nobody"), "email")
     refused(laari(*add, shop, EMAIL, "--password", "short"), "--password")
     assert laari("merchant", "user", "list", shop).json == []
@@ -304,7 +304,7 @@ def test_ownership_is_transferred(laari: Laari, shop: str) -> None:
     laari("merchant", "user", "add", shop, EMAIL)
     laari("merchant", "user", "add", shop, "b@shop.mv", "--role", "accountant")
     transfer = ("merchant", "user", "transfer", shop)
-    refused(laari(*transfer, "b@shop.mv", EMAIL), "only an owner")
+    refused(laari(*transfer, "b@shop.mv", EMAIL), "Only an owner")
     laari(*transfer, EMAIL, "b@shop.mv")
     listed = laari("merchant", "user", "list", shop).json
     assert [each["role"] for each in listed] == ["manager", "owner"]

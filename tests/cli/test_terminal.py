@@ -30,21 +30,17 @@ from laari.rules.payments.authorizations import (
 )
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.people.identities import Identity
+from laari.rules.people.invitations import Offer
+from laari.rules.people.persons import NewLogin
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import merchants, oauth
-from laari.store.people import (
-    customers,
-    identities,
-    invitations,
-    memberships,
-    persons,
-    second_factors,
-)
-from laari.store.people.persons import NewLogin
+from laari.store.people import customers, identities, second_factors
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from laari.store.reads.people import persons
 from laari.visible import visible, visible_json
+from tests import people
 from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 from tests.logins import opened
@@ -196,20 +192,19 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             "SELECT id, 'admin' FROM persons WHERE email = 'evil@shop.mv'",
         )
         login, place = NewLogin("x"), (merchant_id, "member@shop.mv", "manager", None)
-        await memberships.add(connection, OPERATOR, *place, login)
+        await people.add(connection, OPERATOR, *place, login)
         person = await persons.find(connection, "evil@shop.mv")
         assert person is not None
         await second_factors.begin(connection, OPERATOR, MASTER_KEY, person, datetime.now(UTC), b"")
         await opened(connection, "evil@shop.mv")
-        offer = invitations.Offer("invited@shop.mv", "manager")
-        await invitations.invite(
+        offer = Offer("invited@shop.mv", "manager")
+        await people.invite(
             connection,
             OPERATOR,
             MASTER_KEY,
             merchant_id,
             offer,
             datetime.now(UTC),
-            page="http://laari.test",
         )
         await connection.execute(
             "UPDATE authorizations SET status = 'suspended' WHERE id = $1", held[1]

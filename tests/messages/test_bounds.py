@@ -10,16 +10,16 @@ import pytest
 
 from laari.rules import terms
 from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent
+from laari.rules.people.invitations import Offer
 from laari.store.merchants import merchants
-from laari.store.people import invitations
-from laari.store.people.invitations import Offer
-from laari.store.people.memberships import MembershipError
 from laari.store.postgres.pool import Pool
 from laari.store.reads import health
 from laari.store.reads.messages import LeasedMessage
 from laari.workers.messages.delivery import NotSent, send_due
+from tests import people
 from tests.actors import MASTER, OPERATOR
 from tests.messages.outbox import add, make_due, row_of
+from tests.people import RefusedError
 
 MOST = MOST_OF_A_MERCHANT["payment_request"]
 
@@ -145,20 +145,19 @@ async def test_an_address_gets_some_invitations_a_day(connection: asyncpg.Connec
     ]
 
     async def invite(number: int, email: str = "aisha@example.mv") -> None:
-        await invitations.invite(
+        await people.invite(
             connection,
             OPERATOR,
             MASTER,
             shops[number % 2],
             Offer(email, "manager"),
             now,
-            page="https://pay.example.com/join",
             language="en",
         )
 
     for number in range(terms.INVITATIONS_A_DAY):
         await invite(number)
-    with pytest.raises(MembershipError, match="got 10 invitations in 24 hours"):
+    with pytest.raises(RefusedError, match="got 10 invitations in 24 hours"):
         await invite(0)
     assert await connection.fetchval("SELECT count(*) FROM messages") == terms.INVITATIONS_A_DAY
     await invite(0, "other@example.mv")

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pyotp
 from playwright.async_api import Page
 
-from laari.store.people import persons
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import persons
 from tests.logins import password_link
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import Visitors, new_customer

@@ -6,7 +6,8 @@ from typing import Any
 
 import pyotp
 
-from laari.store.people import persons, second_factors
+from laari.store.people import second_factors
+from laari.store.reads.people import persons
 from tests.actors import OPERATOR
 from tests.pages.owners import Owner
 

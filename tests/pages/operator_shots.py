@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from laari.rules.people.permissions import OperatorRole
+from laari.rules.people_records import OperatorRole
 from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to

@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 from playwright.async_api import Page
 
-from laari.rules.people.permissions import OperatorRole
-from laari.store.people import memberships
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import OperatorRole
 from laari.store.people.passwords import hash_password
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
+from tests import people
 from tests.actors import OPERATOR, change
 from tests.logins import opened
 from tests.pages.forms import token_in
@@ -26,7 +26,7 @@ async def new_operator(service: Service, role: OperatorRole) -> str:
     email = f"{role}-{secrets.token_hex(4)}@operator.example"
     async with connection_to(service.dsn) as connection:
         login = NewLogin(hash_password(PASSWORD))
-        await memberships.add(connection, OPERATOR, None, email, role, None, login)
+        await people.add(connection, OPERATOR, None, email, role, None, login)
     return email
 
 

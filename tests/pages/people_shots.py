@@ -6,13 +6,13 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from laari.store.people import memberships
+from laari.rules.people.persons import NewLogin
 from laari.store.people.passwords import nobodys_hash
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import Visitors
+from tests.people import add
 from tests.serving import Service
 
 STAFF: tuple[tuple[str, Any, str | None], ...] = (
@@ -30,7 +30,7 @@ async def _staffed(visitors: Visitors, service: Service) -> tuple[Owner, str]:
         for name, role, till in STAFF:
             email = f"{name}.{mark}@seagull.example"
             place = (owner.shop.id, email, role, till)
-            await memberships.add(connection, OPERATOR, *place, NewLogin(nobodys_hash()))
+            await add(connection, OPERATOR, *place, NewLogin(nobodys_hash()))
     manager = f"mariyam.{mark}@seagull.example"
     page = await visitors.page("phone")
     await visitors.log_in(page.context, manager)
@@ -83,7 +83,7 @@ async def merchants(visitors: Visitors, service: Service, page: Page) -> None:
     other = await asyncio.to_thread(new_owner, service, name="Heron Guest House and Dive Centre")
     async with connection_to(service.dsn) as connection:
         place = (other.shop.id, manager, "accountant", None)
-        await memberships.add(connection, OPERATOR, *place, NewLogin(nobodys_hash()))
+        await add(connection, OPERATOR, *place, NewLogin(nobodys_hash()))
     await visitors.log_in(page.context, manager)
     await page.goto(other.url("/sandbox"))
     await page.get_by_role("link", name="Change merchant").click()

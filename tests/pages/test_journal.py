@@ -17,10 +17,13 @@ import pytest
 from laari.edge.pages import dashboard
 from laari.edge.pages.dashboard.journal import MOST_READ
 from laari.rules.actors import Actor
+from laari.rules.people.invitations import Offer
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import PersonId, show_whose
 from laari.store.merchants import merchants
-from laari.store.people import invitations, memberships, password_links, persons, sessions
-from laari.store.people.logins import PersonId, show_whose
-from laari.store.people.persons import NewLogin
+from laari.store.people import password_links, sessions
+from laari.store.reads.people import persons
+from tests import people
 from tests.actors import OPERATOR
 from tests.logins import opened, password_link, whose
 from tests.pages.factors import Phone, with_factor
@@ -191,7 +194,7 @@ def about_member(form: str, action: str) -> Callable[[Owner], Step]:
 
         async def add(connection: asyncpg.Connection) -> PersonId:
             place = (owner.shop.id, email, "manager", None)
-            added = await memberships.add(connection, OPERATOR, *place, NewLogin("hash"))
+            added = await people.add(connection, OPERATOR, *place, NewLogin("hash"))
             await opened(connection, email)
             return added.id
 
@@ -202,12 +205,11 @@ def about_member(form: str, action: str) -> Callable[[Owner], Step]:
 
 
 async def invite(connection: asyncpg.Connection, owner: Owner, email: str) -> str:
-    offer, now = invitations.Offer(email, "manager"), datetime.now(UTC)
-    page = f"{owner.shop.service.origin}/dashboard/join"
-    made = await invitations.invite(
-        connection, OPERATOR, owner.shop.service.master_key, owner.shop.id, offer, now, page=page
+    offer, now = Offer(email, "manager"), datetime.now(UTC)
+    made = await people.invite(
+        connection, OPERATOR, owner.shop.service.master_key, owner.shop.id, offer, now
     )
-    return made.link
+    return f"{owner.shop.service.origin}/dashboard/join/{people.token_of(made)}"
 
 
 def withdrawing(owner: Owner) -> Step:

@@ -14,8 +14,8 @@ import pytest
 
 from laari.edge.load.hashing import MOST_WAITING
 from laari.rules import terms
+from laari.rules.people_records import CustomerId
 from laari.store.people import logins
-from laari.store.people.logins import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.pages.forms import Forms

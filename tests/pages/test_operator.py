@@ -18,12 +18,13 @@ from playwright.async_api import expect
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.calendar import local_day
-from laari.rules.people.permissions import OperatorRole, may
+from laari.rules.people.permissions import may
+from laari.rules.people_records import OperatorRole
 from laari.store.merchants import applications, merchants
 from laari.store.merchants.signup import sign_up
-from laari.store.people import memberships
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import volume
+from tests import people
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened, whose
@@ -123,7 +124,7 @@ async def test_only_operators_log_in(service: Service) -> None:
     assert "Search" in again.http.get(desk).text
     async with connection_to(service.dsn) as connection:
         person = await whose(connection, email)
-        await memberships.remove(connection, OPERATOR, None, person)
+        await people.remove(connection, OPERATOR, None, person)
     assert forms.http.get(f"{service.origin}/operator").status_code == 303
 
 

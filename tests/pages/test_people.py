@@ -9,10 +9,10 @@ import pytest
 from playwright.async_api import expect
 
 from laari.edge.pages.devices import device_of
-from laari.store.people import memberships, persons
-from laari.store.people.acting import acting
+from laari.rules.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import derive
+from tests import people
 from tests.actors import OPERATOR, change
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
@@ -248,10 +248,8 @@ async def test_an_owner_ends_the_sessions_at_the_own_merchant_only(
 ) -> None:
     other = new_owner(service, name="Heron Hotel")
     async with connection_to(service.dsn) as connection:
-        person = await persons.find(connection, other.email)
-        assert person is not None
-        async with acting(connection, OPERATOR, "test.change"):
-            await memberships.join(connection, owner.shop.id, person, "manager")
+        login = NewLogin("unused")
+        await people.add(connection, OPERATOR, owner.shop.id, other.email, "manager", None, login)
     theirs, again = await logged_in(service, other.email), await logged_in(service, other.email)
     here, there = f"/{owner.shop.id}/live", f"/{other.shop.id}/live"
     assert theirs.get(here).status_code == 200

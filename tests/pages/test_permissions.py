@@ -10,11 +10,14 @@ import pytest
 
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.rules.people.permissions import MerchantRole, may
-from laari.store.people import logins, memberships
+from laari.rules.people.permissions import may
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import MerchantRole
+from laari.store.people import logins
 from laari.store.people.passwords import nobodys_hash
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import memberships
+from tests import people
 from tests.actors import OPERATOR
 from tests.logins import opened
 from tests.pages.forms import token_in
@@ -38,7 +41,7 @@ async def member(service: Service, merchant_id: str, role: Any) -> str:
         email = f"{role}{count}@shop.example"
         till = TILL if role == "cashier" else None
         login = NewLogin(nobodys_hash())
-        await memberships.add(connection, OPERATOR, merchant_id, email, role, till, login)
+        await people.add(connection, OPERATOR, merchant_id, email, role, till, login)
     return email
 
 
@@ -201,9 +204,9 @@ async def test_a_new_role_counts_with_the_next_request(service: Service, owner: 
     async with connection_to(service.dsn) as connection:
         found = await memberships.find_member(connection, owner.shop.id, email)
         change = (connection, OPERATOR, owner.shop.id, found.person_id)
-        await memberships.set_role(*change, "accountant")
+        await people.set_role(*change, "accountant")
         assert client.get(keys).status_code == 403
-        await memberships.remove(*change)
+        await people.remove(*change)
     assert client.get(keys).headers["location"].startswith("/dashboard/login")
 
 
@@ -214,12 +217,12 @@ async def test_a_removed_person_with_another_merchant_is_a_stranger_at_once(
     async with connection_to(service.dsn) as connection:
         login = NewLogin(nobodys_hash())
         place = (owner.shop.id, other.email, "manager", None)
-        await memberships.add(connection, OPERATOR, *place, login)
+        await people.add(connection, OPERATOR, *place, login)
         client = await logged_in(service, other.email)
         page = client.get(f"/{owner.shop.id}/live")
         assert (page.status_code, "/merchants" in page.text) == (200, True)
         found = await memberships.find_member(connection, owner.shop.id, other.email)
-        await memberships.remove(connection, OPERATOR, owner.shop.id, found.person_id)
+        await people.remove(connection, OPERATOR, owner.shop.id, found.person_id)
     assert client.get(f"/{owner.shop.id}/live").status_code == 404
     page = client.get(f"/{other.shop.id}/live")
     assert (page.status_code, "/merchants" in page.text) == (200, False)
@@ -258,9 +261,9 @@ async def test_an_export_ends_with_the_access(service: Service, owner: Owner, wa
         found = await memberships.find_member(connection, owner.shop.id, email)
         change = (connection, OPERATOR, owner.shop.id, found.person_id)
         if way == "removed":
-            await memberships.remove(*change)
+            await people.remove(*change)
         elif way == "sessions ended":
-            await memberships.end_sessions(*change)
+            await people.end_sessions(*change)
         else:
             await logins.end_all(connection, found.person_id)
     gone.set_result(None)
@@ -296,7 +299,7 @@ async def test_the_start_of_the_dashboard_is_the_merchant_of_the_last_visit(
     first, second = new_owner(service, name="A"), new_owner(service, name="B")
     async with connection_to(service.dsn) as connection:
         login, place = NewLogin(nobodys_hash()), (second.shop.id, first.email, "manager", None)
-        await memberships.add(connection, OPERATOR, *place, login)
+        await people.add(connection, OPERATOR, *place, login)
     client = await logged_in(service, first.email)
     for visited in (first, second, first):
         assert client.get(f"/{visited.shop.id}/sandbox").status_code == 200
@@ -310,7 +313,7 @@ async def test_a_person_of_the_operator_alone_has_no_dashboard(service: Service)
     async with connection_to(service.dsn) as connection:
         login = NewLogin(nobodys_hash())
         place = (None, "desk@laari.example", "support", None)
-        await memberships.add(connection, OPERATOR, *place, login)
+        await people.add(connection, OPERATOR, *place, login)
     client = await logged_in(service, "desk@laari.example")
     for path in ("", "/live/payments"):
         answer = client.get(f"{service.origin}/dashboard{path}")

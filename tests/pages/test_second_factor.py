@@ -11,9 +11,9 @@ from playwright.async_api import expect
 
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.store.people import memberships
+from laari.rules.people.persons import NewLogin
 from laari.store.people.passwords import hash_password
-from laari.store.people.persons import NewLogin
+from tests import people
 from tests.actors import OPERATOR
 from tests.pages.factors import Phone, with_factor
 from tests.pages.forms import Forms, token_in
@@ -219,7 +219,7 @@ def colleague(owner: Owner, role: Any = "manager") -> Owner:
     """Another person of the same merchant."""
     email = f"{secrets.token_hex(6)}@shop.example"
     owner.shop.service.database.run(
-        lambda connection: memberships.add(
+        lambda connection: people.add(
             connection,
             OPERATOR,
             owner.shop.id,

@@ -10,8 +10,9 @@ import pytest
 from playwright.async_api import Page, expect
 
 from laari.store.merchants import signup
-from laari.store.people import memberships
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import memberships
+from tests import people
 from tests.actors import OPERATOR
 from tests.pages.forms import token_in
 from tests.pages.owners import new_owner
@@ -136,7 +137,7 @@ async def test_a_person_who_is_removed_at_that_moment_adds_no_shop(open_service:
             while not await other.fetchval(waiting):
                 await asyncio.sleep(0.02)
             shop = person.shop.id
-            await memberships.remove(other, OPERATOR, shop, member.person_id, may_be_last=True)
+            await people.remove(other, OPERATOR, shop, member.person_id, may_be_last=True)
     answer = await sent
     assert (answer.status_code, "was removed at this moment" in answer.text) == (409, True)
     made = open_service.execute("SELECT count(*) FROM merchants WHERE name = 'Third Boat'")

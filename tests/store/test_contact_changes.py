@@ -17,10 +17,9 @@ from laari.rules.people.contact_changes import (
     RequestContactChange,
     StopContactChange,
 )
-from laari.rules.people_records import ContactChange, ContactKind
+from laari.rules.people_records import ContactChange, ContactKind, CustomerId
 from laari.rules.refusals import Refusal
 from laari.store.people import customers, logins, password_links, sessions
-from laari.store.people.logins import CustomerId
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import contact_changes
 from laari.store.secrets import derive

@@ -20,6 +20,9 @@ from laari.rules.people.contact_changes import (
     ConfirmContactChange,
     RequestContactChange,
 )
+from laari.rules.people.invitations import Offer
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import CustomerId
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
@@ -31,22 +34,19 @@ from laari.store.merchants.tiers import set_tier
 from laari.store.people import (
     customers,
     failed_logins,
-    invitations,
     logins,
-    memberships,
     password_links,
-    persons,
     second_factors,
     wallet_keys,
 )
 from laari.store.people.acting import acting
-from laari.store.people.logins import CustomerId
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_addresses, purge_invitations
 from laari.store.reads import tenants
 from laari.store.reads.journal import Filter, find
+from laari.store.reads.people import persons
 from laari.store.secrets import keys_of
+from tests import people
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
 from tests.logins import password_link
@@ -80,12 +80,12 @@ async def with_people(connection: asyncpg.Connection, merchant_id: str) -> str:
     """An owner with a second factor, and an invitation; returns its token."""
     now = datetime.now(UTC)
     place = (merchant_id, PERSON.name, "owner", None)
-    added = await memberships.add(connection, OPERATOR, *place, NewLogin("hash"))
+    added = await people.add(connection, OPERATOR, *place, NewLogin("hash"))
     await second_factors.begin(connection, PERSON, bytes(32), added.id, now, b"")
     await change(connection, "UPDATE second_factors SET confirmed_at = now()")
-    offer = invitations.Offer("new@shop.mv", "manager")
-    made = await invitations.invite(connection, PERSON, MASTER, merchant_id, offer, now, page="")
-    return made.link.removeprefix("/")
+    offer = Offer("new@shop.mv", "manager")
+    made = await people.invite(connection, PERSON, MASTER, merchant_id, offer, now)
+    return people.token_of(made)
 
 
 async def test_a_change_is_written_with_its_actor_and_all_values(connection) -> None:
@@ -208,8 +208,8 @@ async def test_invitations_are_written_without_their_link(connection) -> None:
     assert (made["object_type"], made["merchant_id"]) == ("invitation", shop.merchant.id)
     assert made["object_id"] == f"{shop.merchant.id} new@shop.mv"
     assert (made["before"], made["after"]["role"]) == (None, "manager")
-    assert await invitations.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
-    assert not await invitations.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
+    assert await people.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
+    assert not await people.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
     [ended] = await entries(connection, "invitation.withdraw")
     assert (ended["before"], ended["after"]) == (made["after"], None)
     assert token not in str(await connection.fetch("SELECT * FROM journal"))
@@ -248,7 +248,7 @@ async def test_a_person_who_leaves_takes_factor_and_invitations_along(dsn: str, 
     whose = await persons.find(connection, PERSON.name)
     assert whose is not None
     await change(connection, "UPDATE invitations SET invited_by = $1", whose.id)
-    await memberships.remove(connection, OPERATOR, shop.merchant.id, whose, may_be_last=True)
+    await people.remove(connection, OPERATOR, shop.merchant.id, whose, may_be_last=True)
     gone = await entries(connection, "membership.remove")
     assert {entry["object_type"] for entry in gone} == {
         *("membership", "invitation", "person", "second_factor"),

@@ -9,15 +9,15 @@ import asyncpg
 import pytest
 
 from laari.rules import terms
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import CustomerId, PersonId
 from laari.store.people import customers, logins, password_links, sessions
-from laari.store.people.logins import CustomerId, PersonId
-from laari.store.people.memberships import add
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_sessions
 from tests.actors import MASTER, OPERATOR
 from tests.logins import opened, password_link
 from tests.messages.outbox import content_of
+from tests.people import add
 
 KEY = MASTER
 NOW = datetime(2027, 7, 1, 9, 30, tzinfo=UTC)

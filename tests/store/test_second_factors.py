@@ -11,15 +11,15 @@ import pyotp
 import pytest
 
 from laari.rules import terms
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import PersonId
 from laari.store.people import password_links, second_factors, sessions
-from laari.store.people.logins import PersonId
-from laari.store.people.memberships import add
-from laari.store.people.persons import NewLogin
 from laari.store.people.second_factors import CodeProblem
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError, derive
 from tests.actors import MASTER, OPERATOR
 from tests.logins import opened, password_link
+from tests.people import add
 
 KEY = MASTER
 NOW = datetime(2027, 7, 1, 9, 30, 5, tzinfo=UTC)

@@ -7,11 +7,12 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from laari.rules.people_records import CustomerId, PersonId
 from laari.store.merchants import merchants
-from laari.store.people import customers, logins, memberships, sessions
-from laari.store.people.logins import CustomerId, PersonId
+from laari.store.people import customers, logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions
+from laari.store.reads.people import memberships
 from laari.store.secrets import derive
 from tests.actors import MASTER, OPERATOR, change
 from tests.logins import opened, whose

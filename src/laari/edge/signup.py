@@ -22,10 +22,14 @@ from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
 from laari.store.merchants import merchants
-from laari.store.merchants.merchants import SANDBOX_BALANCE, SANDBOX_TIER, NewMerchant
+from laari.store.merchants.merchants import (
+    SANDBOX_BALANCE,
+    SANDBOX_TIER,
+    NewMerchant,
+    OwnerRefusedError,
+)
 from laari.store.merchants.signup import sign_up
 from laari.store.people.passwords import new_password
-from laari.store.people.persons import EmailTakenError
 from laari.store.people.sessions import PersonSession
 from laari.store.people.wallet_keys import sandbox_wallet_key
 
@@ -52,7 +56,6 @@ MAX_NAME = 255
 WINDOW_SECONDS = 60.0
 LAST = math.inf  # the rank: everybody who logs in goes first
 # It does not say why: the address may belong to somebody else.
-EMAIL_REFUSED = "This email address cannot be used to sign up."
 _OWN_SITES = ("same-origin", "none")
 
 
@@ -224,12 +227,12 @@ async def make_merchant(
             email=fields.email,
             password=password,
             password_hash=password_hash,
-            owner=None if owner is None else owner.whose,
+            owner=None if owner is None else owner.email,
         )
     except Overloaded as full:
         return refuse("service_unavailable")._replace(retry_after=full.retry_after)
-    except EmailTakenError:
-        return invalid("email", EMAIL_REFUSED)
+    except OwnerRefusedError as error:
+        return refuse("conflict", str(error)) if owner else invalid("email", str(error))
     if made is None:
         return refuse("service_unavailable", "This sandbox cannot hold more merchants.")
     return made

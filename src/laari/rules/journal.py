@@ -9,18 +9,28 @@ they have events and saved responses.
 import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from msgspec import Struct, json, structs
 
 from laari.rules import ids
 from laari.rules.actors import OPERATOR_KINDS, Actor
-from laari.rules.people_records import ContactChange, Customer
+from laari.rules.people_records import (
+    ContactChange,
+    Customer,
+    Invitation,
+    Membership,
+    Person,
+    SecondFactor,
+)
 from laari.rules.records import JournalEntry, Mode, Tenant, Transaction, Wallet
 from laari.rules.tables import K, R, Table
 from laari.rules.world import World
 
 OPERATOR = "operator"  # the name of all its people for merchants
+NOTHING: Mapping[str, object] = MappingProxyType({})
 _BYTES = "\\x"  # before the digits of a digest
 _DIGEST_DIGITS = 32
 
@@ -65,9 +75,41 @@ WALLET = Setting(
     lambda wallet: str(wallet.account),
     ("customer_id", "mode", "tier", "frozen_at", "frozen_reason", "frozen_silently"),
 )
+PERSON = Setting(
+    "person",
+    lambda person: ids.show_id(ids.PERSON, person.id),
+    (
+        "email",
+        "#password_hash",
+        "created_at",
+        "password_must_change",
+        "password_first",
+        "proven",
+    ),
+)
+MEMBERSHIP = Setting(
+    "membership",
+    lambda row: f"{ids.show_id(ids.PERSON, row.person_id)} {row.merchant_id or 'operator'}",
+    ("role", "till", "created_at"),
+)
+INVITATION = Setting(
+    "invitation",
+    lambda row: f"{row.merchant_id} {row.email}",
+    tuple(name for name in Invitation.__struct_fields__ if name != "merchant_id"),
+)
+# An accepted or refused code changes the other columns, without an entry.
+SECOND_FACTOR = Setting(
+    "second_factor",
+    lambda row: ids.show_id(ids.PERSON, row.person_id),
+    ("created_at", "confirmed_at", "codes_made_at"),
+)
 SETTINGS: dict[type[Struct], Setting] = {
     Customer: CUSTOMER,
     ContactChange: CONTACT_CHANGE,
+    Person: PERSON,
+    Membership: MEMBERSHIP,
+    Invitation: INVITATION,
+    SecondFactor: SECOND_FACTOR,
     Wallet: WALLET,
 }
 
@@ -88,17 +130,51 @@ def write_setting(
     *,
     merchant_id: str | None = None,
     mode: Mode | None = None,
+    shown: Mapping[str, object] = NOTHING,
 ) -> None:
-    """Adds or changes the row of a setting, with its entry if a watched field differs."""
+    """Adds or changes the row of a setting, with its entry if a watched field differs.
+
+    `shown` has values that are in the entry for its readers alone.
+    """
     key, rows = table.key_of(row), table.of(world)
     before = rows.get(key)
-    if before is None:
+    if before is None and not rows.is_locked(key):
         rows.add(key, row)
-    else:
+    elif row != before:
         rows.change(key, row)
+    _note_change(world, before, row, act, merchant_id=merchant_id, mode=mode, shown=shown)
+
+
+def remove_setting(
+    world: World,
+    table: Table[K, R],
+    row: R,
+    act: Act,
+    *,
+    merchant_id: str | None = None,
+    mode: Mode | None = None,
+    shown: Mapping[str, object] = NOTHING,
+) -> None:
+    """Removes the row of a setting, with its entry."""
+    table.of(world).remove(table.key_of(row))
+    _note_change(world, row, None, act, merchant_id=merchant_id, mode=mode, shown=shown)
+
+
+def _note_change(
+    world: World,
+    before: Struct | None,
+    after: Struct | None,
+    act: Act,
+    *,
+    merchant_id: str | None,
+    mode: Mode | None,
+    shown: Mapping[str, object],
+) -> None:
+    row = after or before
+    assert row is not None
     setting = SETTINGS[type(row)]
     old = None if before is None else state(before)
-    new = state(row)
+    new = None if after is None else state(after)
     if old != new:
         note(
             world,
@@ -108,8 +184,8 @@ def write_setting(
             setting.object_id(row),
             merchant_id=merchant_id,
             mode=mode,
-            before=old,
-            after=new,
+            before=None if old is None else {**old, **shown},
+            after=None if new is None else {**new, **shown},
             reason=act.reason,
         )
 
@@ -138,6 +214,8 @@ def _plain(value: object) -> object:
             return (text.rstrip("0") if value.microsecond else text) + "+00:00"
         case bytes():
             return _BYTES + value.hex()
+        case UUID():
+            return str(value)
         case _:
             return value
 

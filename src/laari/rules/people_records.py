@@ -1,12 +1,36 @@
-"""The records of customers and people: the fields of each are the columns of its table."""
+"""The ids and records of customers and people: the fields of a record are columns of its table."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
 
+from laari.rules import ids
 from laari.rules.records import Language, Mode
+
+MerchantRole = Literal["owner", "manager", "accountant", "cashier"]
+OperatorRole = Literal["admin", "finance", "support"]
+Role: TypeAlias = MerchantRole | OperatorRole
+
+
+class CustomerId(Struct, frozen=True):
+    """A type of its own, because a person's id is a UUID too."""
+
+    id: UUID
+
+
+class PersonId(Struct, frozen=True):
+    id: UUID
+
+
+Whose: TypeAlias = CustomerId | PersonId  # somebody who logs in
+
+
+def show_whose(whose: Whose) -> str:
+    """The id that pages and the journal show."""
+    prefix = ids.CUSTOMER if isinstance(whose, CustomerId) else ids.PERSON
+    return ids.show_id(prefix, whose.id)
 
 
 class Customer(Struct, frozen=True):
@@ -60,3 +84,67 @@ class ContactChange(Struct, frozen=True):
     def has_code(self) -> bool:
         """Whether a code was sent to the new contact."""
         return self.code_digest is not None
+
+
+class Workplace(Struct, frozen=True):
+    """A merchant as the place of its people. Its lock protects who works there."""
+
+    id: str
+    name: str
+
+
+class Person(Struct, frozen=True):
+    """Somebody who logs in for merchants or for the operator."""
+
+    id: UUID
+    email: str
+    created_at: datetime
+    password_hash: str
+    password_must_change: bool = False
+    password_first: bool = False
+    proven: bool = True  # whether the address is known to be theirs
+
+
+class Membership(Struct, frozen=True):
+    """The role of a person at a merchant, or at the operator."""
+
+    person_id: UUID
+    merchant_id: str | None  # None is the operator
+    role: Role
+    till: str | None  # of a cashier
+    created_at: datetime
+
+
+class Invitation(Struct, frozen=True):
+    """A role that an address was offered; a new one replaces the one before."""
+
+    merchant_id: str
+    email: str
+    digest: bytes  # of the link
+    role: MerchantRole
+    till: str | None
+    invited_by: UUID | None  # None is the operator
+    created_at: datetime
+    expires_at: datetime
+    proves: bool  # whether only the owner of the address has seen the link
+
+
+class SecondFactor(Struct, frozen=True):
+    """The second factor of a person, which counts once it is confirmed."""
+
+    person_id: UUID
+    seed_encrypted: bytes
+    created_at: datetime
+    confirmed_at: datetime | None = None
+    codes_made_at: datetime | None = None
+    last_step: int = 0
+    failures: int = 0
+    blocked_until: datetime | None = None
+
+
+class LogIn(Struct, frozen=True):
+    """A session of a person, as far as commands end it."""
+
+    digest: bytes
+    person_id: UUID
+    ended_for: list[str]  # merchants whose pages need a new log-in

@@ -22,12 +22,13 @@ class UnlockedRowError(Exception):
 class Rows(Generic[K, V]):
     """The rows of one table as this batch sees them."""
 
-    __slots__ = ("_locked", "added", "changed", "seen")
+    __slots__ = ("_locked", "added", "changed", "removed", "seen")
 
     def __init__(self) -> None:
         self.seen: dict[K, V] = {}
         self.added: dict[K, V] = {}
         self.changed: dict[K, V] = {}
+        self.removed: dict[K, V] = {}
         self._locked: dict[K, V] = {}
 
     def show(self, key: K, row: V) -> None:
@@ -61,9 +62,20 @@ class Rows(Generic[K, V]):
             self.added[key] = row
         elif key in self._locked:
             self.changed[key] = row
+            self.removed.pop(key, None)
         else:
             raise UnlockedRowError(f"{type(row).__name__} {key} was read without a lock")
         self.seen[key] = row
+
+    def remove(self, key: K) -> None:
+        row = self.seen.pop(key)
+        if key in self.added:
+            del self.added[key]
+        elif key in self._locked:
+            self.removed[key] = row
+            self.changed.pop(key, None)
+        else:
+            raise UnlockedRowError(f"{type(row).__name__} {key} was read without a lock")
 
 
 class Declared(Generic[Held]):
@@ -120,7 +132,7 @@ class Stored(Generic[R]):
 
 
 class Table(Declared[Rows[K, R]], Stored[R], Generic[K, R]):
-    """Rows that are read, locked, added and changed by their key.
+    """Rows that are read, locked, added, changed and removed by their key.
 
     `changes_from` is the first field that changes after creation. If `replaced_from` is set, an
     added row replaces the fields of the row with its key, from that field on. Rows of a `shared`

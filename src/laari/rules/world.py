@@ -10,7 +10,17 @@ from msgspec import Struct
 
 from laari.rules import ids
 from laari.rules.actors import Payer
-from laari.rules.people_records import ContactChange, ContactKind, Customer
+from laari.rules.people_records import (
+    ContactChange,
+    ContactKind,
+    Customer,
+    Invitation,
+    LogIn,
+    Membership,
+    Person,
+    SecondFactor,
+    Workplace,
+)
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
@@ -69,6 +79,10 @@ ReferenceKey: TypeAlias = tuple[int, str]
 DueKey: TypeAlias = tuple[int, datetime | None]
 # A movement out of the bank account, by its kind and name.
 MovementKey: TypeAlias = tuple[BankMovementKind, str]
+# A person, and a merchant or the operator (None).
+MembershipKey: TypeAlias = tuple[UUID, str | None]
+# A merchant and an email address.
+InvitationKey: TypeAlias = tuple[str, str]
 
 
 class Keys(NamedTuple):
@@ -141,7 +155,34 @@ class World:
     answers = Lookup[str, frozenset[str]]()
     # Merchants in one mode, by their number, for commands that only know the number.
     tenants = Lookup[int, Tenant]()
+    # An invitation by the digest of its link: its merchant and address.
+    invitation_links = Lookup[bytes, InvitationKey]()
+    # A merchant before its people. A command about people locks it for itself.
+    workplaces = Table[str, Workplace](Workplace, "merchants", ("id",))
     merchants = Table[str, MerchantActivity](MerchantActivity, "merchants", ("id",), shared=True)
+    # The people of a merchant, or of the operator (None), and the invitations: by their address.
+    members = Lookup[str | None, dict[str, UUID]]()
+    invited = Lookup[str, set[str]]()
+    # A unique index decides whose an address is.
+    person_ids = Lookup[str, UUID]()
+    persons = Table[UUID, Person](Person, "persons", ("id",), changes_from="password_hash")
+    # The places of a person, and whether each is the operator or takes live money. The lock on the
+    # person protects them.
+    places = Lookup[UUID, dict[str | None, bool]]()
+    memberships = Table[MembershipKey, Membership](
+        Membership, "memberships", ("person_id", "merchant_id"), changes_from="role"
+    )
+    invitations = Table[InvitationKey, Invitation](
+        Invitation, "invitations", ("merchant_id", "email"), changes_from="digest"
+    )
+    second_factors = Table[UUID, SecondFactor](
+        SecondFactor, "second_factors", ("person_id",), changes_from="seed_encrypted"
+    )
+    # The sessions of a person. The lock on the person lets none begin.
+    log_ins_of = Lookup[UUID, frozenset[bytes]]()
+    log_ins = Table[bytes, LogIn](LogIn, "sessions", ("digest",), changes_from="ended_for")
+    # The moments of the last invitations that an address got. The address is locked.
+    invitation_mails = Lookup[str, tuple[datetime, ...]]()
     customers = Table[UUID, Customer](Customer, "customers", ("id",), changes_from="mobile")
     # The open change of each contact of a customer. The lock on the customer protects it.
     open_contact_changes = Lookup[tuple[UUID, ContactKind], UUID]()
@@ -443,6 +484,62 @@ class Needs:
 
         self.read(World.tenants, tenant_id)
         self.then(World.tenants, follow)
+
+    def people(self, place: str | None) -> None:
+        """All people and invitations of a merchant, or the people of the operator (None)."""
+
+        def follow_members(needs: Needs, world: World) -> None:
+            for person_id in world.members[place].values():
+                needs.lock(World.memberships, (person_id, place))
+
+        def follow_invited(needs: Needs, world: World) -> None:
+            if place is not None:
+                for email in world.invited[place]:
+                    needs.lock(World.invitations, (place, email))
+
+        if place is not None:
+            self.lock(World.workplaces, place)
+            self.read(World.invited, place)
+            self.then(World.invited, follow_invited)
+        self.read(World.members, place)
+        self.then(World.members, follow_members)
+
+    def person(self, person_id: UUID) -> None:
+        """A person with the places, the second factor and the sessions."""
+
+        def follow(needs: Needs, world: World) -> None:
+            for digest in world.log_ins_of[person_id]:
+                needs.lock(World.log_ins, digest)
+
+        self.lock(World.persons, person_id)
+        self.read(World.places, person_id)
+        self.lock(World.second_factors, person_id)
+        self.read(World.log_ins_of, person_id)
+        self.then(World.log_ins_of, follow)
+
+    def person_at(self, email: str) -> None:
+        """The person with this address, if there is one."""
+
+        def follow(needs: Needs, world: World) -> None:
+            person_id = world.person_ids.get(email)
+            if person_id is not None:
+                needs.person(person_id)
+
+        self.read(World.person_ids, email)
+        self.then(World.person_ids, follow)
+
+    def invitation(self, digest: bytes) -> None:
+        """An invitation by its link, with its merchant and the person who was invited."""
+
+        def follow(needs: Needs, world: World) -> None:
+            found = world.invitation_links.get(digest)
+            if found is not None:
+                place, email = found
+                needs.people(place)
+                needs.person_at(email)
+
+        self.read(World.invitation_links, digest)
+        self.then(World.invitation_links, follow)
 
     def open_contact_change(self, customer_id: UUID, contact: ContactKind) -> None:
         """A customer, and the open change of this contact: it begins and ends under this lock."""

@@ -27,6 +27,7 @@ _PG_TYPES: dict[object, str] = {
     UUID: "uuid",
     date: "date",
     datetime: "timestamptz",
+    list[str]: "text[]",
 }
 
 
@@ -66,6 +67,11 @@ class Statements(Generic[R]):
         self._to_json = _encoder(stored.record.__struct_fields__)
         hints = get_type_hints(stored.record, include_extras=True)
         self.types = {field: _pg_type(hints[field]) for field in stored.record.__struct_fields__}
+        self._nullable = {field for field in self.types if NoneType in get_args(hints[field])}
+
+    def _same(self, column: str, left: str, right: str) -> str:
+        equal = "IS NOT DISTINCT FROM" if column in self._nullable else "="
+        return f"{left}.{column} {equal} {right}.{column}"
 
     def select_by(self, *columns: str, lock: str = "", first: int = 1) -> str:
         """The rows with these values; the parameters are an array for each column from `first` on.
@@ -73,7 +79,7 @@ class Statements(Generic[R]):
         `OFFSET 0` forces look-ups: a plan made for a small table would read all of it.
         """
         arrays = (f"${n}::{self.types[column]}[]" for n, column in enumerate(columns, first))
-        same = " AND ".join(f"{self.name}.{column} = wanted.{column}" for column in columns)
+        same = " AND ".join(self._same(column, self.name, "wanted") for column in columns)
         return (
             f"SELECT found.* FROM unnest({', '.join(arrays)}) AS wanted ({', '.join(columns)}) "
             f"CROSS JOIN LATERAL ({self.select} WHERE {same} OFFSET 0{lock}) AS found"
@@ -173,18 +179,25 @@ class KeyedStatements(Statements[R], Generic[K, R]):
         self.key_of = table.key_of
         self._sent_changes = (*table.key, *self._changes)
         self.encode_changes: Callable[[Iterable[R]], str] = _encoder(self._sent_changes)
+        self.encode_keys: Callable[[Iterable[R]], str] = _encoder(table.key)
+        self._order_of_keys = _nulls_last if self._nullable.intersection(table.key) else None
 
     def given_keys(self, keys: Collection[K]) -> list[list[object]]:
         if len(self._key) == 1:
             return [list(keys)]
-        ordered = sorted(cast("Collection[tuple[str, ...]]", keys))
+        ordered = sorted(cast("Collection[tuple[str, ...]]", keys), key=self._order_of_keys)
         return [list(column) for column in zip(*ordered, strict=True)]
 
     def update(self, parameter: int) -> str:
         values = ", ".join(f"{field} = new.{field}" for field in self._changes)
-        same = " AND ".join(f"old.{field} = new.{field}" for field in self._key)
+        same = " AND ".join(self._same(field, "old", "new") for field in self._key)
         given = self.given(parameter, self._sent_changes)
         return f"UPDATE {self.name} old SET {values} FROM ({given}) AS new WHERE {same}"
+
+    def delete(self, parameter: int) -> str:
+        same = " AND ".join(self._same(field, "old", "gone") for field in self._key)
+        given = self.given(parameter, self._key)
+        return f"DELETE FROM {self.name} old USING ({given}) AS gone WHERE {same}"
 
     def upsert(self, parameter: int) -> str:
         values = ", ".join(f"{field} = excluded.{field}" for field in self._replaces)
@@ -204,6 +217,10 @@ def delete_by(removals: Removals[K]) -> Callable[[int], str]:
 
 def encode_keys(keys: Iterable[Hashable]) -> str:
     return _to_json(list(keys)).decode()
+
+
+def _nulls_last(key: tuple[object, ...]) -> tuple[tuple[bool, object], ...]:
+    return tuple((value is None, value) for value in key)
 
 
 def _from(record: type[Struct], first: str | None) -> tuple[str, ...]:

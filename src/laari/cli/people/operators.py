@@ -4,16 +4,18 @@ from typing import get_args
 
 import click
 
-from laari.cli.people.people import checked_or_new, shown_member
+from laari.cli.people.people import checked_or_new, member_at, shown_member
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation
+from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed
-from laari.rules.people.permissions import OperatorRole
-from laari.store.people import memberships
+from laari.process.open import Service
+from laari.rules.people.memberships import AddMember, RemoveMember, SetRole
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import OperatorRole
 from laari.store.people.passwords import hash_password
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import Connection
+from laari.store.reads.people import memberships
 
 role_option = click.option(
     "--role", type=click.Choice(get_args(OperatorRole)), required=True, help="The person's role."
@@ -29,10 +31,10 @@ def operator() -> None:
 @click.argument("email", type=fields.email)
 @role_option
 @password_options
-@database_operation
+@operation
 @needs("operators.manage")
 async def create(
-    connection: Connection, email: str, role: OperatorRole, password: str | None
+    service: Service, email: str, role: OperatorRole, password: str | None
 ) -> dict[str, object]:
     """Add a person to the operator and print the password.
 
@@ -41,7 +43,7 @@ async def create(
     """
     password = checked_or_new(password)
     login = NewLogin(hash_password(password), must_change=True)
-    added = await memberships.add(connection, actor(), None, email, role, None, login)
+    added = await submit(service, AddMember(actor(), None, email, role, None, login))
     shown = printed(password) if added.has_new_password else None
     return {"email": email, "role": role, "password": shown}
 
@@ -59,24 +61,24 @@ async def list_operators(connection: Connection) -> list[dict[str, object]]:
 @operator.command("set-role")
 @click.argument("email", type=fields.email)
 @role_option
-@database_operation
+@operation
 @needs("operators.manage")
-async def set_role(connection: Connection, email: str, role: OperatorRole) -> dict[str, object]:
+async def set_role(service: Service, email: str, role: OperatorRole) -> dict[str, object]:
     """Change the role of a person of the operator."""
-    found = await memberships.find_member(connection, None, email)
-    await memberships.set_role(connection, actor(), None, found.person_id, role)
+    person_id = await member_at(service, None, email)
+    await submit(service, SetRole(actor(), None, person_id, role))
     return {"email": email, "role": role}
 
 
 @operator.command()
 @click.argument("email", type=fields.email)
-@database_operation
+@operation
 @needs("operators.manage")
-async def remove(connection: Connection, email: str) -> dict[str, object]:
+async def remove(service: Service, email: str) -> dict[str, object]:
     """End a person's access to the operator's desk at once.
 
     Sessions end if the person works for nobody else.
     """
-    found = await memberships.find_member(connection, None, email)
-    ended = await memberships.remove(connection, actor(), None, found.person_id)
+    person_id = await member_at(service, None, email)
+    ended = await submit(service, RemoveMember(actor(), None, person_id))
     return {"email": email, "sessions_ended": ended}

@@ -1,6 +1,5 @@
 """Logins and sessions: `laari merchant user`, `laari customer reset-password`, `laari session`."""
 
-from datetime import UTC, datetime
 from typing import get_args
 from uuid import UUID
 
@@ -9,7 +8,7 @@ import click
 from laari.cli.people.customers import customer
 from laari.cli.people.merchants import merchant
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, operation, origin_of
+from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
@@ -17,15 +16,19 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
-from laari.rules.people.permissions import MAX_TILL, MerchantRole, Role
+from laari.rules.people.invitations import InvitePerson, Offer, WithdrawInvitation
+from laari.rules.people.memberships import AddMember, RemoveMember, SetRole, TransferOwnership
+from laari.rules.people.permissions import MAX_TILL
+from laari.rules.people.persons import NewLogin
+from laari.rules.people_records import CustomerId, MerchantRole, Role
 from laari.rules.records import Language, Mode
 from laari.store.merchants import merchants
-from laari.store.people import customers, invitations, logins, memberships, persons
-from laari.store.people.logins import CustomerId
-from laari.store.people.memberships import Member
+from laari.store.people import customers, logins
+from laari.store.people import persons as passwords_of_people
 from laari.store.people.passwords import hash_password, new_password
-from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import Connection, connection_to
+from laari.store.reads.people import memberships, persons
+from laari.store.reads.people.memberships import Member
 
 _customer_id = fields.id_of(ids.CUSTOMER, "a customer id")
 
@@ -44,10 +47,10 @@ def user() -> None:
 @click.option("--role", type=ROLES, default="owner", show_default=True, help="The person's role.")
 @click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
 @password_options
-@database_operation
+@operation
 @needs("people.manage")
 async def add(
-    connection: Connection,
+    service: Service,
     merchant_id: str,
     email: str,
     role: MerchantRole,
@@ -63,7 +66,7 @@ async def add(
     check_till(role, till)
     password = checked_or_new(password)
     login = NewLogin(hash_password(password), must_change=True)
-    added = await memberships.add(connection, actor(), merchant_id, email, role, till, login)
+    added = await submit(service, AddMember(actor(), merchant_id, email, role, till, login))
     return {
         "merchant_id": merchant_id,
         "email": email,
@@ -95,6 +98,12 @@ def shown_member(member: Member) -> dict[str, object]:
     }
 
 
+async def member_at(service: Service, place: str | None, email: str) -> UUID:
+    """The id of a person of a merchant, or of the operator."""
+    async with connection_to(service.dsn) as connection:
+        return (await memberships.find_member(connection, place, email)).person_id.id
+
+
 def check_till(role: Role, till: str | None) -> None:
     if (role == "cashier") != (till is not None):
         raise LaariError("use --till for a cashier, and for nobody else")
@@ -124,19 +133,8 @@ async def invite(
     check_till(role, till)
     if send is not None and "email" not in service.settings.channels:
         raise LaariError("this service cannot send emails: set LAARI_SMTP_URL, or forward the link")
-    page = await origin_of(service) + "/dashboard/join"
-    offer = invitations.Offer(email, role, till)
-    async with connection_to(service.dsn) as connection:
-        made = await invitations.invite(
-            connection,
-            actor(),
-            service.master_key,
-            merchant_id,
-            offer,
-            datetime.now(UTC),
-            page=page,
-            language=send,
-        )
+    offer = Offer(email, role, till)
+    made = await submit(service, InvitePerson(actor(), merchant_id, offer, language=send))
     return {
         "merchant_id": merchant_id,
         **offer._asdict(),
@@ -149,13 +147,11 @@ async def invite(
 @user.command("withdraw-invitation")
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
-@database_operation
+@operation
 @needs("people.manage")
-async def withdraw_invitation(
-    connection: Connection, merchant_id: str, email: str
-) -> dict[str, object]:
+async def withdraw_invitation(service: Service, merchant_id: str, email: str) -> dict[str, object]:
     """End an open invitation."""
-    if not await invitations.withdraw(connection, actor(), merchant_id, email):
+    if await submit(service, WithdrawInvitation(actor(), merchant_id, email)) is None:
         raise LaariError(f"{email} has no open invitation of {merchant_id}")
     return {"merchant_id": merchant_id, "email": email}
 
@@ -164,17 +160,14 @@ async def withdraw_invitation(
 @click.argument("merchant_id")
 @click.argument("giver", type=fields.email)
 @click.argument("receiver", type=fields.email)
-@database_operation
+@operation
 @needs("people.manage")
 async def transfer(
-    connection: Connection, merchant_id: str, giver: str, receiver: str
+    service: Service, merchant_id: str, giver: str, receiver: str
 ) -> dict[str, object]:
     """Make the receiver an owner and the giver a manager."""
-    people = [
-        (await memberships.find_member(connection, merchant_id, email)).person_id
-        for email in (giver, receiver)
-    ]
-    await memberships.transfer_ownership(connection, actor(), merchant_id, *people)
+    old, new = [await member_at(service, merchant_id, email) for email in (giver, receiver)]
+    await submit(service, TransferOwnership(actor(), merchant_id, old, new))
     return {"merchant_id": merchant_id, "owner": receiver, "manager": giver}
 
 
@@ -183,32 +176,31 @@ async def transfer(
 @click.argument("email", type=fields.email)
 @click.option("--role", type=ROLES, required=True, help="The person's new role.")
 @click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
-@database_operation
+@operation
 @needs("people.manage")
 async def set_user_role(
-    connection: Connection, merchant_id: str, email: str, role: MerchantRole, till: str | None
+    service: Service, merchant_id: str, email: str, role: MerchantRole, till: str | None
 ) -> dict[str, object]:
     """Change a person's role at a merchant. A merchant always has an owner."""
     check_till(role, till)
-    found = await memberships.find_member(connection, merchant_id, email)
-    await memberships.set_role(connection, actor(), merchant_id, found.person_id, role, till)
+    person_id = await member_at(service, merchant_id, email)
+    await submit(service, SetRole(actor(), merchant_id, person_id, role, till))
     return {"merchant_id": merchant_id, "email": email, "role": role, "till": till}
 
 
 @user.command()
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
-@database_operation
+@operation
 @needs("people.manage")
-async def remove(connection: Connection, merchant_id: str, email: str) -> dict[str, object]:
+async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
     """End a person's access to a merchant at once.
 
     Sessions end if the person works for nobody else.
     """
-    found = await memberships.find_member(connection, merchant_id, email)
-    ended = await memberships.remove(
-        connection, actor(), merchant_id, found.person_id, may_be_last=True
-    )
+    person_id = await member_at(service, merchant_id, email)
+    command = RemoveMember(actor(), merchant_id, person_id, may_be_last=True)
+    ended = await submit(service, command)
     return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
 
 
@@ -227,7 +219,7 @@ async def reset_user_password(
     """
     password = checked_or_new(password)
     found = await memberships.find_member(connection, merchant_id, email)
-    ended = await persons.reset_password(
+    ended = await passwords_of_people.reset_password(
         connection, actor(), found.person_id, hash_password(password)
     )
     return {

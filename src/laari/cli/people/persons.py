@@ -13,9 +13,10 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
-from laari.store.people import customers, notices, password_links, persons, second_factors
-from laari.store.people.logins import CustomerId, PersonId, Whose
+from laari.rules.people_records import CustomerId, PersonId, Whose
+from laari.store.people import customers, notices, password_links, second_factors
 from laari.store.postgres.pool import Connection, connection_to
+from laari.store.reads.people import persons
 
 _send_option = click.option(
     "--send", is_flag=True, help="Send it by email or SMS instead; it is not printed."

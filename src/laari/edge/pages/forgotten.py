@@ -18,8 +18,9 @@ from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.people.second_factor import read_code
+from laari.rules.people_records import CustomerId, Whose
 from laari.store.people import password_links
-from laari.store.people.logins import CustomerId, Login, Whose
+from laari.store.people.logins import Login
 from laari.store.secrets import new_secret
 
 REPLY_SECONDS = 0.3  # longer than the look-up and the writes take

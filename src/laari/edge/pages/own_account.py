@@ -12,8 +12,8 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.qr import qr_png
 from laari.http.messages import Reply
 from laari.rules.people.second_factor import otpauth_uri
+from laari.rules.people_records import PersonId
 from laari.store.people import logins, second_factors, sessions
-from laari.store.people.logins import PersonId
 from laari.store.people.second_factors import CodeProblem
 
 ISSUER = "Laari"

@@ -9,15 +9,17 @@ from urllib.parse import urlencode
 from laari.edge.load.heavy import Line
 from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.render import render_long
-from laari.edge.pages.request import Access, PageRequest
+from laari.edge.pages.request import Access, FormProblem, PageRequest, RefusedForm
 from laari.http.messages import Reply
 from laari.rules.actors import Actor, ActorKind
+from laari.rules.command import Command
 from laari.rules.people.permissions import Permission, may
+from laari.rules.people_records import PersonId
+from laari.rules.refusals import Refusal
 from laari.store.people import second_factors, sessions
-from laari.store.people.logins import PersonId
-from laari.store.people.memberships import Membership
 from laari.store.people.second_factors import CodeProblem
 from laari.store.people.sessions import PersonSession
+from laari.store.reads.people.memberships import Place
 
 T = TypeVar("T")
 
@@ -91,7 +93,7 @@ class PersonRequest(PersonVisitor):
     actor_kind: ClassVar[ActorKind]
     texts: ClassVar[Mapping[str, str]]  # for `?done=…` after a form: it is never shown itself
     person: PersonSession
-    membership: Membership
+    membership: Place
     is_long = False  # True inside of a handler that is `long`
 
     def check(self, access: Access) -> Reply | None:
@@ -116,6 +118,13 @@ class PersonRequest(PersonVisitor):
     def turn_of(self) -> Hashable:
         """Who takes turns in the line: a merchant, or a person of the operator."""
         raise NotImplementedError
+
+    async def submit(self, command: Command[T]) -> T:
+        """Runs a command of this person; a refusal is shown above the page."""
+        outcome = await self.backend.spine.submit(command)
+        if isinstance(outcome, Refusal):
+            raise RefusedForm(FormProblem(outcome.status, outcome.message))
+        return outcome
 
     def searching(self) -> AbstractAsyncContextManager[None]:
         assert self.is_long, f"{self.http.operation} needs @long"

@@ -29,11 +29,11 @@ from laari.errors import UnavailableError
 from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
 from laari.rules import terms
 from laari.rules.people.permissions import Permission
+from laari.rules.people_records import Whose
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown
 from laari.store.people import devices, sessions
-from laari.store.people.logins import Whose
 from laari.store.people.sessions import (
     CustomerSession,
     Opened,

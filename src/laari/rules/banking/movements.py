@@ -17,7 +17,8 @@ from laari.rules.banking.second_person import Controlled, Prepared, is_same_pers
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
-from laari.rules.people.permissions import Permission, Role, may
+from laari.rules.people.permissions import Permission, may
+from laari.rules.people_records import Role
 from laari.rules.records import BankDetails, PendingMovement, PendingMovementKind
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World

@@ -9,11 +9,8 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from laari.rules.actors import Actor
+from laari.rules.people_records import Role
 from laari.rules.refusals import Refusal, refuse
-
-MerchantRole = Literal["owner", "manager", "accountant", "cashier"]
-OperatorRole = Literal["admin", "finance", "support"]
-Role: TypeAlias = MerchantRole | OperatorRole
 
 MAX_TILL = 10  # characters, as for the label of a payment
 

@@ -6,7 +6,8 @@ The pages and the command line name the same permission, and hide what a person 
 from typing import cast
 
 from laari.rules.actors import Actor
-from laari.rules.people.permissions import Permission, Role, may
+from laari.rules.people.permissions import Permission, may
+from laari.rules.people_records import Role
 from laari.rules.refusals import Refusal, refuse
 
 

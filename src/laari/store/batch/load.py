@@ -16,7 +16,7 @@ from laari.rules.tables import Additions, K, Lookup, R, Removals, Table
 from laari.rules.world import NO_KEYS, REGISTRY, Keys, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads import contact_changes, refunds, tenants
+from laari.store.reads import contact_changes, messages, refunds, tenants
 from laari.store.reads.money import (
     balances,
     bank,
@@ -26,6 +26,7 @@ from laari.store.reads.money import (
     payouts,
     tills,
 )
+from laari.store.reads.people import invitations, memberships, persons
 from laari.store.reads.recipients import account_owners, contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
@@ -188,6 +189,49 @@ async def _load_contact_holders(connection: asyncpg.Connection, needs: Needs, wo
     world.contact_holders.update(await contact_changes.holders(connection, wanted))
 
 
+async def _load_members(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the merchant: nobody joins or leaves meanwhile."""
+    wanted = needs.only_read(World.members)
+    world.members.update(await memberships.of_places(connection, wanted))
+
+
+async def _load_invited(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.invited)
+    world.invited.update(await invitations.of_merchants(connection, wanted))
+
+
+async def _load_invitation_links(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    wanted = needs.only_read(World.invitation_links)
+    world.invitation_links.update(await invitations.by_link(connection, wanted))
+
+
+async def _load_person_ids(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.person_ids)
+    world.person_ids.update(await persons.by_email(connection, wanted))
+
+
+async def _load_places(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the person."""
+    world.places.update(await persons.places(connection, needs.only_read(World.places)))
+
+
+async def _load_log_ins_of(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the person: no session begins meanwhile."""
+    world.log_ins_of.update(await persons.sessions(connection, needs.only_read(World.log_ins_of)))
+
+
+async def _load_invitation_mails(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    """Merchants that invite the same address wait in turn."""
+    emails = sorted(needs.only_read(World.invitation_mails))
+    await _lock_in_turn(connection, [(0, "invitation", email) for email in emails])
+    for email in emails:
+        world.invitation_mails[email] = await messages.invitations_to(connection, email)
+
+
 async def _load_recipients(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     found = await contacts_of(connection, needs.only_read(World.recipients))
     world.recipients.update(found)
@@ -195,11 +239,16 @@ async def _load_recipients(connection: asyncpg.Connection, needs: Needs, world: 
 
 async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     slips = {slip for _, slip in needs.only_read(World.topups)}
+    await _lock_in_turn(connection, [(0, "slip", slip) for slip in slips])
+    world.topups.update(await topups_by_slip(connection, slips))
+
+
+async def _lock_in_turn(connection: asyncpg.Connection, slots: list[ResponseKey]) -> None:
+    """Waits for the advisory locks of these slots. Their tenant is 0, which no tenant is."""
     await connection.execute(
         "SELECT pg_advisory_xact_lock(n) FROM unnest($1::bigint[]) AS n",
-        sorted(_lock_number((0, "slip", slip)) for slip in slips),  # no tenant is 0
+        sorted(map(_lock_number, slots)),
     )
-    world.topups.update(await topups_by_slip(connection, slips))
 
 
 async def _load_waiting_references(
@@ -332,6 +381,13 @@ _SPECIAL: dict[object, _Load] = {
     World.saved_responses: _load_saved_responses,
     World.open_contact_changes: _load_open_contact_changes,
     World.contact_holders: _load_contact_holders,
+    World.invitation_links: _load_invitation_links,
+    World.members: _load_members,
+    World.invited: _load_invited,
+    World.person_ids: _load_person_ids,
+    World.places: _load_places,
+    World.log_ins_of: _load_log_ins_of,
+    World.invitation_mails: _load_invitation_mails,
     World.authorizations: _load_authorizations,
     World.recipients: _load_recipients,
     World.wallets: _load_wallets,

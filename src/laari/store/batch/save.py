@@ -57,6 +57,8 @@ def _rows(table: Table[K, R]) -> Callable[[Rows[K, R]], list[_Branch]]:
             found.append((statements.add, statements.encode(rows.added.values())))
         if rows.changed:
             found.append((statements.update, statements.encode_changes(rows.changed.values())))
+        if rows.removed:
+            found.append((statements.delete, statements.encode_keys(rows.removed.values())))
         if found and changes is not None:
             written = [*rows.added.items(), *rows.changed.items()]
             pairs = [(rows.before(key), row) for key, row in written]

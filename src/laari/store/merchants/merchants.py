@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
+from laari.rules.people.memberships import OwnNewMerchant
+from laari.rules.people.persons import Enrolled, NewLogin
 from laari.rules.records import Mode, Tenant
+from laari.rules.refusals import Refusal
+from laari.store.batch.inside import decide_inside
 from laari.store.people.acting import acting
 from laari.store.people.customers import create_sandbox_customer, new_account
-from laari.store.people.logins import PersonId
-from laari.store.people.memberships import join
 from laari.store.people.passwords import hash_password, new_password
-from laari.store.people.persons import NewLogin, enrol
 from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
 from laari.store.reads import tenants
 from laari.store.reads.tenants import SIGNED_WITH, has_live_side
@@ -67,6 +68,10 @@ class OldKeyWorksError(LaariError):
     """A key cannot be rotated with an overlap during another one."""
 
 
+class OwnerRefusedError(LaariError):
+    """This person cannot own a new merchant."""
+
+
 class NewMerchant(Struct, frozen=True):
     merchant: Merchant
     secret_key: str
@@ -103,15 +108,15 @@ async def create(
     must_change: bool = False,
     password_hash: str | None = None,
     first_password: bool = False,
-    owner: PersonId | None = None,
+    owner: str | None = None,
     sandbox_only: bool = False,
 ) -> NewMerchant:
     """Makes a merchant with its sandbox customer and, with an email, a person who owns it.
 
     A person who exists keeps the password: then `password` of the result is None. The first log-in
     of a new one asks for (`first_password`) or requires (`must_change`) a new password. `owner` is
-    a person who has logged in. A merchant that is `sandbox_only` has no live tenant until an
-    operator approves it; it came by sign-up, so nobody has proved the email.
+    the email of a person who has logged in. A merchant that is `sandbox_only` has no live tenant
+    until an operator approves it; it came by sign-up, so nobody has proved the email.
     """
     merchant_id = "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret_key = new_secret(KEY_PREFIX)
@@ -144,7 +149,7 @@ async def create(
         sandbox_key = sandbox_wallet_key(master_key, account)
         await add_key(connection, actor, master_key, account, sandbox_key)
         if owner is not None:
-            await join(connection, merchant_id, owner, "owner")
+            await _own(connection, OwnNewMerchant(actor, merchant_id, owner, None))
         elif email is not None:
             password = password or new_password()
             login = NewLogin(
@@ -153,11 +158,17 @@ async def create(
                 first_password,
                 proven=not sandbox_only,
             )
-            enrolled = await enrol(connection, email, login)
-            await join(connection, merchant_id, enrolled.id, "owner")
+            enrolled = await _own(connection, OwnNewMerchant(actor, merchant_id, email, login))
             password = password if enrolled.has_new_password else None
     made = replace(Merchant(*row), has_live=not sandbox_only)  # the row came before its tenants
     return NewMerchant(made, secret_key, None if email is None else password, account)
+
+
+async def _own(connection: Connection, command: OwnNewMerchant) -> Enrolled:
+    outcome = await decide_inside(connection, command)
+    if isinstance(outcome, Refusal):
+        raise OwnerRefusedError(outcome.message)
+    return outcome
 
 
 def _secret_context(merchant_id: str) -> bytes:

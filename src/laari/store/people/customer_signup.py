@@ -13,9 +13,10 @@ from laari.errors import LaariError
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.messages import CodeContent, SignUpKnownContent
+from laari.rules.people_records import CustomerId
 from laari.rules.records import COUNTRY, Language
 from laari.store.people import customers, notices
-from laari.store.people.logins import CustomerId, Login
+from laari.store.people.logins import Login
 from laari.store.people.notices import Reached
 from laari.store.secrets import derive
 

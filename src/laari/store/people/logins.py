@@ -1,28 +1,13 @@
-"""Log-ins: customers and people (of merchants and of the operator), each found by their own id."""
+"""Log-ins of customers and of people (of merchants and of the operator)."""
 
-from typing import NamedTuple, TypeAlias
-from uuid import UUID
+from typing import NamedTuple
 
 from asyncpg import Connection
-from msgspec import Struct
 
-from laari.rules import ids
 from laari.rules.actors import Actor
+from laari.rules.people_records import CustomerId, PersonId, Whose, show_whose
 from laari.rules.records import Mode
 from laari.store.people.acting import acting, note
-
-
-class CustomerId(Struct, frozen=True):
-    """A type of its own, because a person's id is a UUID too."""
-
-    id: UUID
-
-
-class PersonId(Struct, frozen=True):
-    id: UUID
-
-
-Whose: TypeAlias = CustomerId | PersonId
 
 
 class Login(NamedTuple):
@@ -40,12 +25,6 @@ class LoginTable(NamedTuple):
 
 _CUSTOMERS = LoginTable("customers", "customer", "customer_id", "mode = 'live'")
 _PERSONS = LoginTable("persons", "person", "person_id", "true")
-
-
-def show_whose(whose: Whose) -> str:
-    """The id that pages and the journal show."""
-    prefix = ids.CUSTOMER if isinstance(whose, CustomerId) else ids.PERSON
-    return ids.show_id(prefix, whose.id)
 
 
 def table_of(whose: Whose) -> LoginTable:

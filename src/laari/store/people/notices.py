@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from laari.rules import ids
 from laari.rules.messages import addressed, reach
+from laari.rules.people_records import CustomerId, Whose
 from laari.rules.records import Channel, Language, MessageKind
 from laari.rules.shapes.envelopes import to_json
-from laari.store.people.logins import CustomerId, Whose
 from laari.store.secrets import encrypt
 
 

@@ -7,9 +7,10 @@ from asyncpg import Connection
 from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.people.permissions import Permission, may
-from laari.store.people import failed_logins, logins, memberships, second_factors
-from laari.store.people.logins import PersonId
+from laari.rules.people_records import PersonId
+from laari.store.people import failed_logins, logins, second_factors
 from laari.store.people.passwords import nobodys_hash, password_fits
+from laari.store.reads.people import memberships
 
 
 async def authenticate(

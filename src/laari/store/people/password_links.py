@@ -15,9 +15,10 @@ from asyncpg import Connection
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.messages import CodeContent, LinkContent
+from laari.rules.people_records import CustomerId, PersonId, Whose, show_whose
 from laari.store.people import logins, notices, persons
 from laari.store.people.acting import acting, note
-from laari.store.people.logins import CustomerId, PersonId, Whose, show_whose, table_of
+from laari.store.people.logins import table_of
 from laari.store.secrets import bind, derive, is_bound, new_secret
 
 

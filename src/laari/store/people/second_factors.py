@@ -21,9 +21,9 @@ from laari.rules.people.second_factor import (
     show_recovery_code,
     wait_after,
 )
+from laari.rules.people_records import PersonId
 from laari.store.people import sessions
 from laari.store.people.acting import acting
-from laari.store.people.logins import PersonId
 from laari.store.secrets import MasterKeyError, decrypt, derive, encrypt
 
 _BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"

@@ -11,8 +11,9 @@ from asyncpg import Connection
 
 from laari.rules import terms
 from laari.rules.actors import Payer
+from laari.rules.people_records import CustomerId, PersonId, Whose, show_whose
 from laari.rules.records import Contact, Language, Mode
-from laari.store.people.logins import CustomerId, PersonId, Whose, show_whose, table_of
+from laari.store.people.logins import table_of
 from laari.store.secrets import bind, derive, is_bound, new_secret
 
 MOST_LISTED = 50  # a person with very many sessions would stop the process that renders them

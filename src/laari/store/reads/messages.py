@@ -9,6 +9,7 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
+from laari.rules import terms
 from laari.rules.records import Channel, Language, MessageKind
 from laari.store.reads.deliveries import MAX_COUNTED
 
@@ -115,15 +116,15 @@ async def sms_of_last_hour(connection: Connection) -> int:
     return found
 
 
-async def invitations_to(connection: Connection, recipient: str, now: datetime) -> int:
-    """The invitations of the last 24 hours to this address, of all merchants."""
-    found: int = await connection.fetchval(
-        "SELECT count(*) FROM messages WHERE kind = 'invitation' AND recipient = $1 "
-        "AND created_at > $2::timestamptz - interval '24 hours'",
+async def invitations_to(connection: Connection, recipient: str) -> tuple[datetime, ...]:
+    """The moments of the last invitations to this address, of all merchants; at most the bound."""
+    rows = await connection.fetch(
+        "SELECT created_at FROM messages WHERE kind = 'invitation' AND recipient = $1 "
+        "ORDER BY created_at DESC LIMIT $2",
         recipient,
-        now,
+        terms.INVITATIONS_A_DAY,
     )
-    return found
+    return tuple(row["created_at"] for row in rows)
 
 
 async def record(

@@ -1,7 +1,6 @@
 """The start of the dashboard, a person's own account, and the required second factor."""
 
 from laari.edge.pages import own_account
-from laari.edge.pages.dashboard.people import problem_of
 from laari.edge.pages.dashboard.request import (
     HOME,
     DashboardRequest,
@@ -13,7 +12,7 @@ from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.store.people import memberships
-from laari.store.people.memberships import MembershipError
+from laari.store.people.memberships import NotOwnerError
 
 OWN_FIRST = FormProblem(409, "Set up your own second factor first.")
 
@@ -56,8 +55,8 @@ async def require_factor(request: DashboardRequest) -> Reply | Problem:
         await request.backend.write(
             memberships.require_factor, request.actor, request.merchant.id, required
         )
-    except MembershipError as error:
-        return problem_of(error)
+    except NotOwnerError:
+        return FormProblem(403, "Only an owner can change this.")
     return request.redirect(FACTOR, done="required")
 
 

@@ -1,6 +1,6 @@
 """The link of an invitation. A new person sets a password; a known one logs in, then accepts."""
 
-from laari.edge.pages.dashboard.people import JOIN, ROLES
+from laari.edge.pages.dashboard.people import ROLES
 from laari.edge.pages.dashboard.request import DashboardVisitor, home_of
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.login import check_new_password, hash_new_password
@@ -8,17 +8,19 @@ from laari.edge.pages.request import Access
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules.actors import Actor
+from laari.rules.people.invitations import JOIN, AcceptInvitation
+from laari.rules.people_records import PersonId
+from laari.rules.refusals import Refusal
 from laari.store.merchants import merchants
-from laari.store.people import invitations
-from laari.store.people.invitations import Invitation
-from laari.store.people.logins import Login, PersonId
-from laari.store.people.memberships import MembershipError
+from laari.store.people.logins import Login
 from laari.store.people.sessions import PersonSession
+from laari.store.reads.people import invitations
+from laari.store.reads.people.invitations import OpenInvitation
 
 
 class JoinRequest(DashboardVisitor):
     prefix = f"{JOIN}/{{token}}"
-    invitation: Invitation
+    invitation: OpenInvitation
     person: PersonSession | None
 
     async def enter(self, access: Access) -> Reply | None:
@@ -55,23 +57,19 @@ async def _join(
 ) -> Reply:
     invitation = request.invitation
     actor = Actor("person", invitation.email, invitation.role, request.http.client)
-    try:
-        joined = await request.backend.write(
-            invitations.accept,
-            actor,
-            request.backend.master_key,
-            request.params["token"],
-            request.now,
-            person=person,
-            password_hash=password_hash,
-        )
-    except MembershipError:
-        return request.go(request.path)  # the page says who may accept
-    if joined is None:
+    digest = invitations.of_link(request.backend.master_key, request.params["token"])
+    person_id = None if person is None else person.id
+    joined = await request.backend.spine.submit(
+        AcceptInvitation(actor, digest, person_id, password_hash)
+    )
+    if isinstance(joined, Refusal) and joined.code == "not_found":
         return request.page("join_invalid.html", 404)
+    if isinstance(joined, Refusal):
+        return request.go(request.path)  # the page says who may accept
     if password_hash is not None:
-        await request.start_session(joined[1], password_hash)
-        remember_browser(request, Login(joined[1], password_hash))
+        login = Login(PersonId(joined.person_id), password_hash)
+        await request.start_session(login.whose, password_hash)
+        remember_browser(request, login)
     merchant = await request.backend.ask(merchants.show, invitation.merchant_id)
     return request.go(home_of(merchant.id, merchant.mode))
 

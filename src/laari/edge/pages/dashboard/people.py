@@ -4,18 +4,20 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias, cast, get_args
 
 from laari.edge.pages.dashboard.request import HOME, DashboardRequest
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import FormHandler, PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.people.contacts import read_email
-from laari.rules.people.permissions import MAX_TILL, MerchantRole
-from laari.store.people import invitations, memberships, sessions
-from laari.store.people.invitations import Invited, Offer
-from laari.store.people.logins import PersonId
-from laari.store.people.memberships import Member, MembershipError
+from laari.rules.people.invitations import Invited, InvitePerson, Offer, WithdrawInvitation
+from laari.rules.people.memberships import EndSessionsAt, RemoveMember, SetRole, TransferOwnership
+from laari.rules.people.permissions import MAX_TILL
+from laari.rules.people_records import MerchantRole, PersonId
+from laari.rules.records import Language
+from laari.store.people import sessions
+from laari.store.reads.people import invitations, memberships
+from laari.store.reads.people.memberships import Member
 
-JOIN = f"{HOME}/join"
 ROLES: dict[MerchantRole, str] = {
     "owner": "Everything, also people and ownership",
     "manager": "Everything except people, bank details and the mode",
@@ -31,11 +33,6 @@ NO_ROLE = FormProblem(422, "Choose a role.")
 NO_TILL = FormProblem(
     422, f"A cashier needs a till: a label of 1 to {MAX_TILL} characters, as on payments."
 )
-
-
-def problem_of(error: MembershipError) -> FormProblem:
-    text = str(error)
-    return FormProblem(409, f"{text[0].upper()}{text[1:]}.")
 
 
 def _read_role(request: DashboardRequest) -> tuple[MerchantRole, str | None] | FormProblem:
@@ -78,22 +75,16 @@ async def invite(request: DashboardRequest) -> Reply | Problem:
     if isinstance(asked, FormProblem):
         return asked
     await request.confirm()
-    try:
-        invited = await request.backend.write(
-            invitations.invite,
+    language: Language = "dv" if request.form.get("language") == "dv" else "en"
+    invited = await request.submit(
+        InvitePerson(
             request.actor,
-            request.backend.master_key,
             request.merchant.id,
             Offer(email, *asked),
-            request.now,
-            page=request.backend.origin + JOIN,
-            by=request.person.whose,
-            language=("dv" if request.form.get("language") == "dv" else "en")
-            if _sends_email(request)
-            else None,
+            by=request.person.person_id,
+            language=language if _sends_email(request) else None,
         )
-    except MembershipError as error:
-        return problem_of(error)
+    )
     if invited.is_sent:
         return request.redirect("/people", done="invited")
     return await show(request, invited, email)
@@ -101,10 +92,7 @@ async def invite(request: DashboardRequest) -> Reply | Problem:
 
 async def withdraw(request: DashboardRequest) -> Reply | Problem:
     email = request.form.get("email", "")
-    try:
-        await request.backend.write(invitations.withdraw, request.actor, request.merchant.id, email)
-    except MembershipError as error:
-        return problem_of(error)
+    await request.submit(WithdrawInvitation(request.actor, request.merchant.id, email))
     return request.redirect("/people", done="withdrawn")
 
 
@@ -144,8 +132,8 @@ def _for_member(
         await request.confirm(always=always)
         try:
             problem = await change(request, member.person_id)
-        except MembershipError as error:
-            problem = problem_of(error)
+        except RefusedForm as refused:
+            problem = refused.problem
         # A person who has just given away or lost the own role may no longer open this page.
         if not await request.still_may("people.manage"):
             return request.go(HOME)
@@ -158,29 +146,22 @@ async def _set_role(request: DashboardRequest, whose: PersonId) -> FormProblem |
     asked = _read_role(request)
     if isinstance(asked, FormProblem):
         return asked
-    await request.backend.write(
-        memberships.set_role, request.actor, request.merchant.id, whose, *asked
-    )
+    await request.submit(SetRole(request.actor, request.merchant.id, whose.id, *asked))
     return None
 
 
 async def _remove(request: DashboardRequest, whose: PersonId) -> None:
-    await request.backend.write(memberships.remove, request.actor, request.merchant.id, whose)
+    await request.submit(RemoveMember(request.actor, request.merchant.id, whose.id))
 
 
 async def _end_sessions(request: DashboardRequest, whose: PersonId) -> None:
     """All of them, whatever page they opened last, but for this merchant only."""
-    await request.backend.write(memberships.end_sessions, request.actor, request.merchant.id, whose)
+    await request.submit(EndSessionsAt(request.actor, request.merchant.id, whose.id))
 
 
 async def _transfer(request: DashboardRequest, whose: PersonId) -> None:
-    await request.backend.write(
-        memberships.transfer_ownership,
-        request.actor,
-        request.merchant.id,
-        request.person.whose,
-        whose,
-    )
+    own = request.person.person_id
+    await request.submit(TransferOwnership(request.actor, request.merchant.id, own, whose.id))
 
 
 _ONE = "/people/{id}"

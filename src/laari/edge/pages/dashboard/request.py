@@ -19,10 +19,11 @@ from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
-from laari.store.people import memberships, sessions
-from laari.store.people.memberships import Membership
+from laari.store.people import sessions
 from laari.store.people.sessions import PersonSession
 from laari.store.reads import tenants
+from laari.store.reads.people import memberships
+from laari.store.reads.people.memberships import Place
 
 B = TypeVar("B")
 T = TypeVar("T")
@@ -92,7 +93,7 @@ class DashboardVisitor(PersonVisitor):
     def signup(self) -> str | None:
         return SIGN_UP if self.backend.settings.sandbox_signup else None
 
-    async def merchants_of(self, person: PersonSession) -> dict[str, Membership]:
+    async def merchants_of(self, person: PersonSession) -> dict[str, Place]:
         """The memberships by merchant; the operator has pages of its own."""
         every = await self.backend.ask(memberships.of_person, person.whose)
         return {each.merchant_id: each for each in every if each.merchant_id is not None}
@@ -111,7 +112,7 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
     prefix = f"{HOME}/{{merchant}}/{{mode}}"
     actor_kind = "person"
     texts = DONE
-    memberships: dict[str, Membership]  # of this person, by merchant
+    memberships: dict[str, Place]  # of this person, by merchant
     merchant: Merchant
     tenant: Tenant
     tenant_now: datetime  # on the merchant's clock

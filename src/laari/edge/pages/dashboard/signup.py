@@ -1,7 +1,6 @@
 """Sign-up for the sandbox: a shop's name and a log-in, then the dashboard opens with its key."""
 
 from laari.edge.pages.dashboard import overview
-from laari.edge.pages.dashboard.people import problem_of
 from laari.edge.pages.dashboard.request import SIGN_UP, DashboardRequest
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.request import Access, FormProblem, Problem
@@ -13,7 +12,6 @@ from laari.rules.people.passwords import password_problem
 from laari.rules.refusals import Refusal
 from laari.store.merchants.signup import is_full
 from laari.store.people import logins
-from laari.store.people.memberships import MembershipError
 from laari.store.people.sessions import PersonSession
 
 NO_NAME = FormProblem(422, f"The shop needs a name of 1 to {MAX_NAME} printable characters.")
@@ -73,10 +71,7 @@ async def sign_up(request: SignUpRequest) -> Reply | Problem:
 
 async def _add_shop(request: SignUpRequest, name: str, owner: PersonSession) -> Reply | Problem:
     fields = SignUpFields(name=name)
-    try:
-        made = await make_merchant(request.backend, request.http, fields, owner=owner)
-    except MembershipError as error:
-        return problem_of(error)
+    made = await make_merchant(request.backend, request.http, fields, owner=owner)
     if isinstance(made, Refusal):
         return made
     stopped = await request.open(made.merchant.id, "sandbox")

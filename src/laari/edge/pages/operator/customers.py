@@ -16,11 +16,11 @@ from laari.rules import ids
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.lifecycle import shown_state
 from laari.rules.people.identities import DOCUMENTS, Identity
+from laari.rules.people_records import CustomerId
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
 from laari.store.people import customers, identities, logins, notes
-from laari.store.people.logins import CustomerId
 from laari.store.people.sessions import list_of
 from laari.store.reads import authorizations, contact_changes, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names

@@ -18,9 +18,9 @@ from laari.rules.terms import MAX_REASON
 from laari.store.merchants import applications, fees, merchants
 from laari.store.merchants.applications import NO_TERMS, LiveTerms
 from laari.store.merchants.merchants import Merchant
-from laari.store.people import memberships
 from laari.store.reads import tenants
 from laari.store.reads.money import balances, payouts
+from laari.store.reads.people import memberships
 
 MOST_LISTED = 500
 NO_APPLICATION = FormProblem(409, "This merchant has no such application.")

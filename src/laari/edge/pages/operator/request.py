@@ -14,11 +14,11 @@ from laari.http.messages import Reply
 from laari.operations.every import OPERATIONS
 from laari.rules.command import Command
 from laari.rules.people.permissions import WITHOUT_PASSWORD, Permission
+from laari.rules.people_records import PersonId, Whose
 from laari.rules.records import PendingMovement
-from laari.rules.refusals import Refusal
-from laari.store.people import memberships, password_links, sessions
-from laari.store.people.logins import PersonId, Whose
-from laari.store.people.memberships import Membership
+from laari.store.people import password_links, sessions
+from laari.store.reads.people import memberships
+from laari.store.reads.people.memberships import Place
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class OperatorVisitor(PersonVisitor):
     place = "the operator's desk"
     password_page = f"{HOME}{ACCOUNT}"
 
-    async def membership_of(self, whose: PersonId) -> Membership | None:
+    async def membership_of(self, whose: PersonId) -> Place | None:
         """The person's role at the operator; None for everybody else."""
         every = await self.backend.ask(memberships.of_person, whose)
         return next((each for each in every if each.merchant_id is None), None)
@@ -137,13 +137,6 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
     @property
     def turn_of(self) -> Hashable:
         return self.whose
-
-    async def submit(self, command: Command[T]) -> T:
-        """Runs a command of the operator; a refusal is shown above the page."""
-        outcome = await self.backend.spine.submit(command)
-        if isinstance(outcome, Refusal):
-            raise RefusedForm(FormProblem(outcome.status, outcome.message))
-        return outcome
 
     async def move(self, command: Command[object], done: str) -> str:
         """Runs a command that moves money: `done`, or the word for a movement that waits."""

@@ -1,0 +1,114 @@
+"""People of merchants and of the operator. Each has one email, one password and its sessions."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from laari.rules.journal import Act, remove_setting, write_setting
+from laari.rules.people_records import LogIn, Person
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import World
+
+
+class NewLogin(NamedTuple):
+    """The password of a person who has none yet, and who knows it."""
+
+    password_hash: str
+    must_change: bool = False
+    first_password: bool = False
+    proven: bool = True  # False for a sign-up: anybody could have entered the address
+
+
+class Enrolled(NamedTuple):
+    id: UUID
+    has_new_password: bool  # False if the person has a password already
+
+
+def enrol(world: World, act: Act, email: str, login: NewLogin) -> Enrolled | Refusal:
+    """Finds the person with this email, or makes one. A refusal has changed nothing.
+
+    A person who signed up alone has not proved the address: the login replaces theirs, their
+    sessions end and their second factor is off. So a stranger who signs up with the address of
+    another person gains nothing, and cannot lock that person out.
+    """
+    person_id = world.person_ids.get(email)
+    person = None if person_id is None else world.persons.get(person_id)
+    if person is None:  # or was removed while the batch waited for the lock
+        return Enrolled(_make(world, act, email, login), True)
+    if not login.proven:
+        return refuse("conflict", "This email address cannot be used to sign up.")
+    if person.proven:
+        return Enrolled(person.id, False)
+    password_hash, must_change, first_password, proven = login
+    changed = replace(
+        person,
+        password_hash=password_hash,
+        password_must_change=must_change,
+        password_first=first_password,
+        proven=proven,
+    )
+    write_setting(world, World.persons, changed, act)
+    forget_factor(world, act, person.id)
+    end_sessions(world, person.id)
+    return Enrolled(person.id, True)
+
+
+def _make(world: World, act: Act, email: str, login: NewLogin) -> UUID:
+    password_hash, must_change, first_password, proven = login
+    person = Person(
+        id=world.new_id(),
+        email=email,
+        created_at=world.now,
+        password_hash=password_hash,
+        password_must_change=must_change,
+        password_first=first_password,
+        proven=proven,
+    )
+    world.person_ids[email] = person.id
+    world.places[person.id] = {}
+    world.log_ins_of[person.id] = frozenset()
+    write_setting(world, World.persons, person, act)
+    return person.id
+
+
+def forget_factor(world: World, act: Act, person_id: UUID) -> None:
+    """Turns a second factor off that may be a stranger's.
+
+    Not if live money is behind the person: their emails alone must not open it. The operator has
+    approved such a merchant, and can turn the factor off.
+    """
+    if not any(world.places[person_id].values()):
+        remove_factor(world, act, person_id)
+
+
+def remove_factor(world: World, act: Act, person_id: UUID) -> bool:
+    """Whether there was one. Its recovery codes go with it."""
+    factor = world.second_factors.get(person_id)
+    if factor is None:
+        return False
+    remove_setting(world, World.second_factors, factor, act)
+    return True
+
+
+def end_sessions(world: World, person_id: UUID) -> int:
+    """Ends all sessions of the person; returns their number."""
+    open_ones = log_ins(world, person_id)
+    for each in open_ones:
+        world.log_ins.remove(each.digest)
+    return len(open_ones)
+
+
+def log_ins(world: World, person_id: UUID) -> list[LogIn]:
+    """The sessions of the person, also those that have expired."""
+    found = [world.log_ins.get(digest) for digest in world.log_ins_of[person_id]]
+    return [each for each in found if each is not None]
+
+
+def remove_person(world: World, act: Act, person: Person) -> int:
+    """Removes a person without a place; returns the number of ended sessions."""
+    ended = end_sessions(world, person.id)
+    remove_factor(world, act, person.id)
+    remove_setting(world, World.persons, person, act)
+    world.person_ids.pop(person.email, None)
+    return ended

@@ -1,0 +1,1 @@
+"""Reads about people: their places, their invitations."""
