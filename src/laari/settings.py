@@ -297,7 +297,7 @@ class Settings:
     support_contact: str | None = _setting(
         _line,
         "(your wallet provider)",
-        "phone, email or both; pages show it to customers with a blocked wallet",
+        "phone, email or both; pages of blocked wallets and all notices show it",
     )
     sandbox_vpa: str = _setting(_word, "sandbox", "VPA of the sandbox recipient")
     sandbox_email: str = _setting(_email, "sandbox@laari.test", "email of the sandbox recipient")

@@ -10,9 +10,8 @@ from laari.errors import LaariError
 from laari.rules.calendar import local_day
 from laari.store.merchants import applications, fees
 from laari.store.merchants.signup import sign_up
-from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import connection_to
-from tests.actors import MASTER, OPERATOR, change
+from tests.actors import OPERATOR, change
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 
 ANSWERS = {
@@ -97,7 +96,7 @@ def test_an_approval_sets_terms_and_the_bank_account(laari: Laari, stranger: str
     assert laari("audit", "--json").json["ok"] is True
 
 
-async def test_an_approval_tells_the_owners_about_the_bank_account(dsn: str) -> None:
+async def test_an_approval_does_not_alarm_the_owners_about_their_own_account(dsn: str) -> None:
     async with connection_to(dsn) as connection:
         async with connection.transaction():
             made = await sign_up(
@@ -106,10 +105,9 @@ async def test_an_approval_tells_the_owners_about_the_bank_account(dsn: str) -> 
         assert made is not None
         answers = applications.ApplicationFields(**ANSWERS)
         await applications.submit(connection, OPERATOR, made.merchant.id, answers)
-        outbox = Outbox(frozenset({"email"}), MASTER)
-        await applications.approve(connection, OPERATOR, made.merchant.id, outbox=outbox)
-        rows = await connection.fetch("SELECT kind, recipient FROM messages")
-    assert [tuple(row) for row in rows] == [("bank_account_changed", "aisha@shop.example")]
+        await applications.approve(connection, OPERATOR, made.merchant.id)
+        assert await connection.fetchval("SELECT count(*) FROM bank_accounts") == 1
+        assert await connection.fetchval("SELECT count(*) FROM messages") == 0
 
 
 def test_a_switch_to_live_on_the_command_line_approves(laari: Laari, stranger: str) -> None:  # noqa: F811

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.edge.pages import language
-from laari.rules.messages import CONTENTS, ReceiptContent
+from laari.rules.messages import CONTENTS, FreezeContent, ReceiptContent
 from laari.rules.records import Language
 from laari.workers.messages.delivery import NotSent
 from laari.workers.messages.smtp import compose
@@ -37,10 +37,17 @@ def test_both_languages_have_the_same_texts_and_values() -> None:
 
 def test_a_text_uses_only_values_that_its_cause_stores() -> None:
     for texts in TEXTS.values():
-        assert texts.keys() - {"month"} == CONTENTS.keys()
+        assert texts.keys() - {"month", "contact"} == CONTENTS.keys()
         for kind, content in CONTENTS.items():
             used = set().union(*map(braces, texts[kind].values()))
-            assert used == set(content.__struct_fields__)
+            assert used - {"contact"} == set(content.__struct_fields__)
+
+
+def test_every_notice_that_asks_to_object_says_whom_to_contact() -> None:
+    frozen = leased(FreezeContent(NOW), "wallet_frozen")
+    assert "Contact 3300000." in write(frozen, "sms", "3300000")
+    assert "Contact your wallet provider." in write(frozen, "sms")
+    assert "3300000" in compose(frozen, FROM, "3300000").get_content()
 
 
 @pytest.mark.parametrize("code", ["en", "dv"])

@@ -361,6 +361,39 @@ async def test_an_attempt_begins_only_while_its_lease_outlasts_it(
     assert len(plain.received) == 1
 
 
+async def test_the_owners_of_an_event_that_is_given_up_are_told_with_its_outcome(
+    dsn: str, connection: asyncpg.Connection, open_sender: Sender
+) -> None:
+    shop = await open_shop(connection, "https://shop.example")
+    told: list[set[int]] = []
+
+    async def tell(_: asyncpg.Connection, tenants: set[int]) -> None:
+        told.append(tenants)
+        if len(told) == 1:
+            raise ConnectionError  # the outcome is recorded again, with the message
+
+    deliverer = Deliverer(dsn, open_sender, lambda *_: shop.secret, (), tell=tell)
+    (event,) = await emit(connection, shop)
+    (leased,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
+    await deliverer._record(connection, [failure(leased, retry_seconds=60)])
+    assert told == []
+    (leased,) = await lease_again(connection, shop.tenant_id)
+    with pytest.raises(ConnectionError):
+        await deliverer._record(connection, [failure(leased, retry_seconds=None)])
+    assert (await delivery_of(connection, event.id))["status"] == "pending"
+    for _ in range(2):
+        await deliverer._record(connection, [failure(leased, retry_seconds=None)])
+    assert told == [{shop.tenant_id}] * 2
+    assert (await delivery_of(connection, event.id))["status"] == "failed"
+
+
+async def lease_again(
+    connection: asyncpg.Connection, tenant_id: int
+) -> list[deliveries.LeasedDelivery]:
+    await connection.execute("UPDATE deliveries SET next_attempt_at = now()")
+    return await deliveries.lease(connection, {tenant_id: 1}, lease_seconds=60)
+
+
 async def test_only_what_is_due_is_leased(connection: asyncpg.Connection) -> None:
     """A tenant that has something due may have more that waits for its next attempt."""
     shop = await open_shop(connection, "https://shop.example")

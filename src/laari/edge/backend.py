@@ -29,7 +29,6 @@ from laari.store.ledger.last_seal_file import shown_seals
 from laari.store.merchants import oauth
 from laari.store.merchants.client_uses import ClientUses
 from laari.store.people.failed_logins import FailedLogins
-from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads import (
     authorizations,
@@ -73,7 +72,6 @@ class Backend:
         self.settings = settings
         self.master_key = master_key
         self.origin = settings.public_url
-        self.outbox = Outbox(settings.channels, master_key)
         self.cursors = Cursors(derive(master_key, "cursors", ""))
         self.rates = rates
         self.metrics = metrics

@@ -9,7 +9,6 @@ from laari.engine.data_directory import refuse_missing, refuse_shared
 from laari.engine.embedded import embedded_server
 from laari.settings import Settings
 from laari.store.merchants.installation import prove_master_key
-from laari.store.people.notices import Outbox
 from laari.store.postgres.migrate import check, migrate, schema_version
 from laari.store.postgres.pool import check_writable
 from laari.store.secrets import KEY_FILE, load_master_key
@@ -23,10 +22,6 @@ class Service:
     dsn: str = field(repr=False)  # may contain a password
     master_key: bytes = field(repr=False)
     settings: Settings
-
-    @property
-    def outbox(self) -> Outbox:
-        return Outbox(self.settings.channels, self.master_key)
 
     async def prove_master_key(self) -> None:
         """Raises an error if the key does not belong to the database."""

@@ -11,6 +11,7 @@ from laari.rules.records import (
     Contact,
     Language,
     Message,
+    MessageChoice,
     MessageKind,
     Recipient,
     Tenant,
@@ -112,6 +113,85 @@ class OwnBankAccountContent(Struct, frozen=True):
     effective_at: datetime
 
 
+class MovementContent(Struct, frozen=True):
+    """The values for a notice of a movement that its owner did not make.
+
+    The recipient chooses whether to get it (`MessageChoice`).
+    """
+
+    amount: int
+
+
+class WalletMovementContent(MovementContent, frozen=True):
+    """Money that came into a wallet, or a correction; with the words of its line of history."""
+
+    details: str
+    balance: int
+
+
+class WithdrawalContent(MovementContent, frozen=True):
+    """Money of a withdrawal that is back in the wallet."""
+
+    balance: int
+
+
+class ShopMovementContent(MovementContent, frozen=True):
+    """A refund, or a charge within an authorization."""
+
+    merchant: str
+    title: str
+    balance: int
+    link: str
+
+
+class FreezeContent(Struct, frozen=True):
+    """The values for the notice of a wallet that was frozen or unfrozen; never the reason."""
+
+    at: datetime
+
+
+class PayoutContent(MovementContent, frozen=True):
+    """A payout that went to the bank, or that the bank returned."""
+
+    merchant: str
+    number: str
+    details: str  # the bank account, or the reason
+    link: str
+
+
+class CancelledPayoutContent(MovementContent, frozen=True):
+    """A payout that the operator cancelled."""
+
+    merchant: str
+    number: str
+    link: str
+
+
+class FundsContent(MovementContent, frozen=True):
+    """Money that the operator held, released or corrected."""
+
+    merchant: str
+    reason: str
+    available: int
+    held: int
+    link: str
+
+
+class DecisionContent(Struct, frozen=True):
+    """The values for a decision of the operator about a merchant."""
+
+    merchant: str
+    reason: str
+    link: str
+
+
+class MerchantContent(Struct, frozen=True):
+    """The same without a reason."""
+
+    merchant: str
+    link: str
+
+
 CONTENTS: dict[MessageKind, type[Struct]] = {
     "payment_request": RequestContent,
     "receipt": ReceiptContent,
@@ -125,12 +205,36 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "contact_change": ContactChangeContent,
     "bank_account_changed": BankAccountContent,
     "own_bank_account_changed": OwnBankAccountContent,
+    "topup": WalletMovementContent,
+    "refund": ShopMovementContent,
+    "charge": ShopMovementContent,
+    "correction": WalletMovementContent,
+    "withdrawal_returned": WalletMovementContent,
+    "withdrawal_cancelled": WithdrawalContent,
+    "wallet_frozen": FreezeContent,
+    "wallet_unfrozen": FreezeContent,
+    "payout_sent": PayoutContent,
+    "payout_returned": PayoutContent,
+    "payout_cancelled": CancelledPayoutContent,
+    "merchant_hold": FundsContent,
+    "merchant_release": FundsContent,
+    "merchant_correction": FundsContent,
+    "payouts_paused": DecisionContent,
+    "payouts_resumed": MerchantContent,
+    "application_approved": MerchantContent,
+    "application_refused": DecisionContent,
+    "webhook_given_up": MerchantContent,
 }
 
 
 # Messages of a kind to one customer about one merchant in 24 hours. Nobody reads more, and an SMS
 # costs money. The wallet has the requests and receipts themselves.
-MOST_OF_A_MERCHANT: dict[MessageKind, int] = {"payment_request": 10, "receipt": 10}
+MOST_OF_A_MERCHANT: dict[MessageKind, int] = {
+    "payment_request": 10,
+    "receipt": 10,
+    "charge": 20,
+    "refund": 20,
+}
 # The part of an hour's SMS that only codes and notices may use, which somebody waits for.
 RESERVED_PART = 0.2
 
@@ -165,8 +269,10 @@ def send(
     tenant_id: int | None = None,
     object_id: UUID | None = None,
 ) -> None:
-    """Adds a message to the batch if the service can reach the recipient."""
-    reached = reach(to.email, to.mobile, world.channels)
+    """Adds a message to the batch if the recipient wants it and the service can reach them."""
+    if isinstance(content, MovementContent) and not wants(to.choice, content.amount):
+        return
+    reached = reach_by_choice(to, world.channels)
     if reached is None:
         return
     channel, address = reached
@@ -185,6 +291,17 @@ def send(
         object_id=object_id,
     )
     world.messages.append(message)
+
+
+def wants(choice: MessageChoice, amount: int) -> bool:
+    """Whether somebody wants a message about a movement of this amount."""
+    return choice.channel != "none" and abs(amount) >= choice.least
+
+
+def reach_by_choice(to: Recipient, channels: frozenset[str]) -> tuple[Channel, str] | None:
+    """The chosen channel if it reaches them, or else any: a message is worth more than a choice."""
+    chosen = channels & {to.choice.channel}
+    return reach(to.email, to.mobile, chosen) or reach(to.email, to.mobile, channels)
 
 
 def reach(

@@ -404,6 +404,23 @@ class BankAccount(Struct, frozen=True):
         return BankDetails(self.holder, self.bank, self.account_number)
 
 
+Channel = Literal["email", "sms"]
+ChosenChannel = Literal["email", "sms", "none"]
+
+
+class MessageChoice(Struct, frozen=True):
+    """Which messages about movements somebody wants; the others are always sent.
+
+    Without a channel it is an email, or an SMS if there is no address.
+    """
+
+    channel: ChosenChannel | None = None
+    least: int = 0  # laari: no message about a smaller movement
+
+
+EVERY_MESSAGE = MessageChoice()
+
+
 class Recipient(NamedTuple):
     """Somebody whom a message can reach; a person of a merchant is no customer."""
 
@@ -411,6 +428,7 @@ class Recipient(NamedTuple):
     mobile: str | None
     language: Language
     customer_id: UUID | None
+    choice: MessageChoice = EVERY_MESSAGE
 
 
 class AccountOwner(NamedTuple):
@@ -785,8 +803,26 @@ MessageKind = Literal[
     "contact_change",
     "bank_account_changed",
     "own_bank_account_changed",
+    "topup",
+    "refund",
+    "charge",
+    "correction",
+    "withdrawal_returned",
+    "withdrawal_cancelled",
+    "wallet_frozen",
+    "wallet_unfrozen",
+    "payout_sent",
+    "payout_returned",
+    "payout_cancelled",
+    "merchant_hold",
+    "merchant_release",
+    "merchant_correction",
+    "payouts_paused",
+    "payouts_resumed",
+    "application_approved",
+    "application_refused",
+    "webhook_given_up",
 ]
-Channel = Literal["email", "sms"]
 
 
 class Message(Struct, frozen=True):

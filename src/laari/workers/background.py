@@ -10,10 +10,11 @@ from typing import NamedTuple, TypeAlias
 from laari.errors import UnavailableError
 from laari.settings import Settings
 from laari.spine.engine import Spine
-from laari.store import purge
+from laari.store import movement_messages, purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import fees
+from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import Connection, Pool, open_pool
 from laari.store.reads import figures
 from laari.workers import contacts, expiry, purging, sealing
@@ -33,6 +34,7 @@ FEES_EVERY_SECONDS = 5.0  # how late scheduled fees may begin
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 SEND_EVERY_SECONDS = 1.0  # messages
+WRITE_EVERY_SECONDS = 2.0  # how late a message about a movement is written
 LAST_SEAL_SECONDS = 3.0  # when the process stops
 
 
@@ -61,7 +63,7 @@ async def run(
     pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)
     # Other jobs may keep the connections of `pool` busy, and a result that is not recorded in time
     # means a second message.
-    outbox = Pool(dsn, 1)
+    sending = Pool(dsn, 1)
     announcer = Announcer(pool)
     runner = BatchRunner(
         dsn,
@@ -71,12 +73,18 @@ async def run(
     )
     spine = Spine(runner.run)
     spine.start()
+    write_messages = partial(
+        movement_messages.write_next,
+        outbox=Outbox(settings.channels, master_key),
+        origin=settings.public_url,
+    )
     sealer = sealing.Sealer(pool, master_key, settings.data_dir)
     jobs = [
         *_usual(pool, spine),
+        Job("write messages", WRITE_EVERY_SECONDS, partial(pool.write, write_messages)),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
         *_purging(pool, settings),
-        *_sending(outbox, master_key, settings),
+        *_sending(sending, master_key, settings),
     ]
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)
@@ -90,7 +98,7 @@ async def run(
         await spine.close()
         await runner.close()
         await announcer.close()
-        await outbox.close()
+        await sending.close()
         await pool.close()
 
 
@@ -135,14 +143,14 @@ def _purging(pool: Pool, settings: Settings) -> Iterator[Job]:
 def _sending(outbox: Pool, master_key: bytes, settings: Settings) -> Iterator[Job]:
     """The jobs that send messages, if the settings name a transport."""
     if settings.smtp_url is not None and settings.mail_from is not None:
-        mailer = Mailer(settings.smtp_url, settings.mail_from)
+        mailer = Mailer(settings.smtp_url, settings.mail_from, contact=settings.support_contact)
         yield Job(
             "send emails",
             SEND_EVERY_SECONDS,
             partial(send_due, outbox, master_key, "email", mailer.send),
         )
     if settings.sms_command:
-        send = partial(sms.send, settings.sms_command)
+        send = partial(sms.send, settings.sms_command, contact=settings.support_contact)
         yield Job(
             "send SMS",
             SEND_EVERY_SECONDS,

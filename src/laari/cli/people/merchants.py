@@ -115,7 +115,7 @@ async def update(
             changes["mode"] == "live"
             and not (await merchants.show(connection, merchant_id)).has_live
         ):
-            await applications.approve(connection, actor(), merchant_id, outbox=service.outbox)
+            await applications.approve(connection, actor(), merchant_id)
         changed = await merchants.update(
             connection,
             actor(),
@@ -188,7 +188,6 @@ async def approve(
             merchant_id,
             reason,
             LiveTerms(max_payment=max_payment, minimum=minimum, hold=hold),
-            service.outbox,
             application_id=application_id,
         )
         return {**described(await merchants.show(connection, merchant_id)), "approved": True}

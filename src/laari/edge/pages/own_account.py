@@ -13,7 +13,7 @@ from laari.edge.qr import qr_png
 from laari.http.messages import Reply
 from laari.rules.people.second_factor import otpauth_uri
 from laari.rules.people_records import PersonId
-from laari.store.people import logins, second_factors, sessions
+from laari.store.people import logins, message_choices, second_factors, sessions
 from laari.store.people.second_factors import CodeProblem
 
 ISSUER = "Laari"
@@ -78,7 +78,10 @@ async def show(request: PersonRequest) -> Reply:
     person = request.person
     listed = await request.backend.ask(sessions.list_of, person.whose, request.now, person.digest)
     factor = await request.backend.ask(second_factors.status, person.whose)
-    return request.page("account.html", sessions=listed, factor=factor)
+    choice = None  # the operator's people get no messages about money
+    if request.gets_messages:
+        choice = await request.backend.ask(message_choices.of, person.whose)
+    return request.page("account.html", sessions=listed, factor=factor, choice=choice)
 
 
 async def set_password(request: PersonRequest) -> Reply:

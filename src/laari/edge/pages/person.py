@@ -30,6 +30,7 @@ OWN_DONE = {
     "session": "The session is ended.",
     "others": "All your other sessions are ended.",
     "factor_off": "The second factor is turned off.",
+    "messages": "Your choice of messages is saved.",
     "password": "Your password is changed. All your other sessions are logged out.",
 }
 
@@ -94,6 +95,7 @@ class PersonRequest(PersonVisitor):
     texts: ClassVar[Mapping[str, str]]  # for `?done=…` after a form: it is never shown itself
     person: PersonSession
     membership: Place
+    gets_messages: ClassVar[bool] = False  # about money, if they choose so
     is_long = False  # True inside of a handler that is `long`
 
     def check(self, access: Access) -> Reply | None:

@@ -116,13 +116,14 @@ class AddBankAccount(Controlled[BankAccount]):
     """Adds an account of a tenant or a wallet; the newest one again changes nothing.
 
     An operator needs a second person for a holder with another name than the customer. The account
-    is then `entered_by` the one who asked.
+    is then `entered_by` the one who asked. The owners get a notice if it is `announced`.
     """
 
     actor: Actor
     owner: int
     details: BankDetails
     entered_by: str | None = None
+    announced: bool = True
 
     def rows(self, needs: Needs) -> None:
         # Two at once are added one after the other, so that only one of them is the first.
@@ -208,7 +209,8 @@ class AddBankAccount(Controlled[BankAccount]):
                 "entered_by": account.entered_by,
             },
         )
-        _notify(world, owner, account)
+        if self.announced:
+            _notify(world, owner, account)
         return Booked(account)
 
 

@@ -176,4 +176,13 @@ TABLES = {
             "It is only shown: the cause.": "tenant_id customer_id object_id",
         },
     ),
+    "messages_upto": Covered(
+        open={"Moved, messages about movements are missing or written again.": "xid"},
+    ),
+    "message_choices": Covered(
+        open={
+            "Its owner can choose it. Messages about security ignore it.": "customer_id person_id "
+            "channel least",
+        },
+    ),
 }

@@ -123,7 +123,9 @@ async def check_not_moved(connection: Connection) -> None:
     """Before a service starts: its rows would be neither sealed nor counted."""
     places = await sealed_places(connection)
     added = await connection.fetchval("SELECT xid FROM figures_upto")
+    told = await connection.fetchval("SELECT xid FROM messages_upto")
     last = await xid_horizon(connection)
     for table, place in places.items():
         require_not_moved(f"{table} are sealed", place.xid, last)
     require_not_moved("daily figures are added", added, last)
+    require_not_moved("messages are written", told, last)

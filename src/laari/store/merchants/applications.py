@@ -23,9 +23,7 @@ from laari.rules.refusals import Refusal
 from laari.store.batch.inside import decide_inside
 from laari.store.merchants import payout_terms
 from laari.store.people.acting import acting
-from laari.store.people.notices import NO_OUTBOX, Outbox
 from laari.store.reads.tenants import has_live_side
-from laari.store.secrets import keys_of
 
 ApplicationStatus = Literal["submitted", "approved", "refused", "withdrawn"]
 
@@ -152,13 +150,13 @@ async def approve(
     merchant_id: str,
     reason: str | None = None,
     terms: LiveTerms = NO_TERMS,
-    outbox: Outbox = NO_OUTBOX,
     *,
     application_id: UUID | None = None,
 ) -> None:
     """Makes the merchant's live side with its terms, and ends an open application as approved.
 
-    Payouts go to the bank account of the application, and the owners get a notice of it.
+    Payouts go to the bank account of the application. The owners entered it themselves, so they get
+    a welcome (`laari.store.movement_messages`) and not the alarm about a changed account.
     `application_id` names the one on the operator's screen: the merchant may have replaced it.
     """
     async with acting(connection, actor, "merchant.approve", reason):
@@ -188,9 +186,9 @@ async def approve(
             _, holder, name, number = bank
             added = await decide_inside(
                 connection,
-                AddBankAccount(actor, tenant_id, BankDetails(holder, name, number)),
-                channels=outbox.channels,
-                keys=keys_of(outbox.master),
+                AddBankAccount(
+                    actor, tenant_id, BankDetails(holder, name, number), announced=False
+                ),
             )
             if isinstance(added, Refusal):
                 raise ApplicationError(added.message)

@@ -1478,6 +1478,28 @@ CREATE INDEX messages_of_merchant ON messages (customer_id, tenant_id, kind, id)
     WHERE customer_id IS NOT NULL AND tenant_id IS NOT NULL;
 CREATE INDEX messages_inviting ON messages (recipient, created_at) WHERE kind = 'invitation';
 CREATE INDEX messages_by_sms ON messages (sent_at) WHERE channel = 'sms' AND status = 'sent';
+-- One about webhooks in a day for each merchant.
+CREATE INDEX messages_of_webhooks ON messages (tenant_id, created_at)
+    WHERE kind = 'webhook_given_up';
+
+-- Messages about movements and decisions are written behind the writers, so that no payment pays for
+-- one (laari/store/movement_messages.py). This is the last transaction whose messages are written. It
+-- changes in the transaction of the messages, so none is lost and none is written twice.
+CREATE TABLE messages_upto (
+    xid bigint NOT NULL
+);
+CREATE UNIQUE INDEX messages_upto_one ON messages_upto ((true));  -- one row
+INSERT INTO messages_upto SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1;
+
+-- Which messages about movements a customer or a person wants. Without a row, they get all of them.
+-- Messages about security and decisions ignore it.
+CREATE TABLE message_choices (
+    customer_id uuid UNIQUE REFERENCES customers,
+    person_id uuid UNIQUE REFERENCES persons ON DELETE CASCADE,
+    channel text CHECK (channel IN ('email', 'sms', 'none')),  -- null: an email, or else an SMS
+    least bigint NOT NULL CHECK (least >= 0),  -- no message about a smaller movement
+    CONSTRAINT message_choices_owner CHECK (num_nonnulls(customer_id, person_id) = 1)
+);
 
 -- == The journal: who changed what, when, from where and why ======================================
 --

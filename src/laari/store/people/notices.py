@@ -23,9 +23,6 @@ class Outbox(NamedTuple):
     master: bytes
 
 
-NO_OUTBOX = Outbox(frozenset(), b"")
-
-
 class Reached(NamedTuple):
     """How the service can reach somebody who logs in."""
 

@@ -105,6 +105,7 @@ WHERE d.event_id = done.event_id AND CASE
     WHEN acknowledged THEN d.status <> 'delivered'
     ELSE d.status = 'pending' AND d.leases <= done.lease AND EXISTS (
         SELECT FROM kept WHERE kept.event_id = done.event_id AND kept.lease = done.lease) END
+RETURNING d.tenant_id, d.status = 'failed' AS given_up
 """
 
 
@@ -165,9 +166,11 @@ async def release(connection: Connection, unsent: Sequence[LeasedDelivery]) -> N
     )
 
 
-async def record(connection: Connection, attempts: Sequence[Attempt]) -> None:
+async def record(connection: Connection, attempts: Sequence[Attempt]) -> set[int]:
+    """Records the outcomes of attempts; returns the tenants of events that are given up now."""
     columns = ([getattr(a, field) for a in attempts] for field in Attempt.__struct_fields__)
-    await connection.execute(_RECORD, *columns)
+    rows = await connection.fetch(_RECORD, *columns)
+    return {row["tenant_id"] for row in rows if row["given_up"]}
 
 
 async def resend(connection: Connection, event_id: UUID) -> bool:

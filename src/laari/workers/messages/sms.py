@@ -14,13 +14,16 @@ MOST_READ = 4096  # bytes of the program's errors
 
 
 async def send(
-    command: tuple[str, ...], message: LeasedMessage, seconds: float = ATTEMPT_SECONDS
+    command: tuple[str, ...],
+    message: LeasedMessage,
+    seconds: float = ATTEMPT_SECONDS,
+    contact: str | None = None,
 ) -> None:
     """Runs the program with the number as its last argument and the text on standard input.
 
     Its errors go to a file: a pipe would also wait for programs that it has left running.
     """
-    text = write(message, "sms")
+    text = write(message, "sms", contact)
     # The program needs none of our secrets.
     environment = {name: v for name, v in os.environ.items() if not name.startswith("LAARI_")}
     with TemporaryFile() as errors:

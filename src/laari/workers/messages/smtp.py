@@ -40,14 +40,16 @@ class Mailer:
         mail_from: str,
         step_seconds: float = STEP_SECONDS,
         trusted: ssl.SSLContext | None = None,
+        contact: str | None = None,
     ) -> None:
         self._server = server
         self._from = mail_from
+        self._contact = contact
         self._step_seconds = step_seconds
         self._trusted = trusted or ssl.create_default_context()
 
     async def send(self, message: LeasedMessage) -> None:
-        email = compose(message, self._from).as_bytes()
+        email = compose(message, self._from, self._contact).as_bytes()
         client = SMTP(
             hostname=self._server.host,
             port=self._server.port,
@@ -72,7 +74,7 @@ class Mailer:
             client.close()
 
 
-def compose(message: LeasedMessage, mail_from: str) -> EmailMessage:
+def compose(message: LeasedMessage, mail_from: str, contact: str | None = None) -> EmailMessage:
     """The same bytes for every attempt, so that a second copy is recognisable."""
     if _ADDRESS.fullmatch(message.recipient) is None:
         raise NotSent("the recipient is not an email address", permanent=True)
@@ -80,12 +82,12 @@ def compose(message: LeasedMessage, mail_from: str) -> EmailMessage:
     email["From"] = mail_from
     email["To"] = message.recipient
     # A name must not be read as an encoded word: it could contain the end of a line.
-    email["Subject"] = write(message, "subject").replace("=?", "= ?")
+    email["Subject"] = write(message, "subject", contact).replace("=?", "= ?")
     email["Date"] = format_datetime(message.created_at)
     domain = parseaddr(mail_from)[1].rpartition("@")[2]
     email["Message-ID"] = f"<{ids.show_id(ids.MESSAGE, message.id)}@{domain}>"
     email["Auto-Submitted"] = "auto-generated"
-    email.set_content(write(message, "email"))
+    email.set_content(write(message, "email", contact))
     return email
 
 

@@ -23,8 +23,8 @@ TEXTS: dict[str, dict[str, dict[str, str]]] = {
 }
 
 
-def write(message: LeasedMessage, part: Part) -> str:
-    """One part of the message in its language."""
+def write(message: LeasedMessage, part: Part, contact: str | None = None) -> str:
+    """One part of the message in its language; `contact` is whom people call."""
     texts = TEXTS[message.language]
     content = msgspec.json.decode(message.parameters, type=CONTENTS[message.kind])
     most = MOST_IN_SMS if part == "sms" else MOST_IN_EMAIL
@@ -32,7 +32,8 @@ def write(message: LeasedMessage, part: Part) -> str:
         name: value if name == "link" else _shown(value, texts["month"])[:most]
         for name, value in msgspec.structs.asdict(content).items()
     }
-    return texts[message.kind][part].format(**values)
+    whom = texts["contact"]["provider"] if contact is None else contact
+    return texts[message.kind][part].format(contact=whom, **values)
 
 
 def _shown(value: datetime | int | str, months: dict[str, str]) -> str:

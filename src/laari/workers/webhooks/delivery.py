@@ -14,11 +14,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from laari.rules.webhooks import retry_wait
 from laari.settings import Settings
+from laari.store import movement_messages
 from laari.store.merchants.merchants import open_secret
+from laari.store.people.notices import Outbox
 from laari.store.postgres.deadlines import Watch
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import deliveries
@@ -40,6 +42,10 @@ RECONNECT_SECONDS = 0.5
 MOST_RECORDED = 1000
 TENANTS_AT_ONCE = 256  # in one round
 SWITCHED_OFF = "webhooks are switched off or no URL is set"
+
+
+# Writes the messages about events of these tenants that are given up.
+Tell: TypeAlias = Callable[[Connection, set[int]], Awaitable[None]]
 
 
 class LateSender(AsyncExitStack):
@@ -67,8 +73,11 @@ class Deliverer:
         secret_of: Callable[[str, bytes], str],
         retry_seconds: tuple[float, ...],
         limits: WindowLimits | None = None,
+        *,
+        tell: Tell | None = None,
     ) -> None:
         self._dsn = dsn
+        self._tell = tell
         self._sender = sender
         self._secret_of = secret_of
         self._retry_seconds = retry_seconds
@@ -211,7 +220,7 @@ class Deliverer:
                 try:
                     if attempts:
                         with self._watch.bound(connection, ANSWER_SECONDS):
-                            await deliveries.record(connection, attempts)
+                            await self._record(connection, attempts)
                 except BaseException:
                     for attempt in gathered:
                         self._outcomes.put_nowait(attempt)
@@ -221,6 +230,16 @@ class Deliverer:
                         return
                     self._outcomes.put_nowait(None)  # failed outcomes were put back after it
                 await asyncio.sleep(self._limits.round_seconds)
+
+    async def _record(self, connection: Connection, attempts: list[Attempt]) -> None:
+        """With the messages about events that are given up, in one transaction."""
+        if all(each.acknowledged or each.retry_seconds is not None for each in attempts):
+            await deliveries.record(connection, attempts)
+            return
+        async with connection.transaction():
+            given_up = await deliveries.record(connection, attempts)
+            if given_up and self._tell is not None:
+                await self._tell(connection, given_up)
 
 
 async def _persist(what: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -246,6 +265,10 @@ async def run(
     def secret_of(merchant_id: str, encrypted: bytes) -> str:
         return open_secret(master_key, merchant_id, encrypted)
 
+    async def tell(connection: Connection, tenants: set[int]) -> None:
+        outbox = Outbox(settings.channels, master_key)
+        await movement_messages.write_given_up(connection, outbox, settings.public_url, tenants)
+
     async with LateSender(allow_private=settings.webhook_allow_private) as sender:
         waits = settings.webhook_retry_seconds
-        await Deliverer(dsn, sender, secret_of, waits, limits).run(stop)
+        await Deliverer(dsn, sender, secret_of, waits, limits, tell=tell).run(stop)

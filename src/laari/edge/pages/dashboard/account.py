@@ -1,13 +1,13 @@
 """The start of the dashboard, a person's own account, and the required second factor."""
 
-from laari.edge.pages import own_account
+from laari.edge.pages import own_account, own_messages
 from laari.edge.pages.dashboard.request import (
     HOME,
     DashboardRequest,
     DashboardVisitor,
     home_of,
 )
-from laari.edge.pages.person import FACTOR
+from laari.edge.pages.person import ACCOUNT, FACTOR
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
@@ -60,9 +60,21 @@ async def require_factor(request: DashboardRequest) -> Reply | Problem:
     return request.redirect(FACTOR, done="required")
 
 
+async def choose_messages(request: DashboardRequest) -> Reply:
+    await own_messages.choose(request, request.person.whose)
+    return request.redirect(ACCOUNT, done="messages")
+
+
 ROUTES: Routes = [
     PageRoute(DashboardVisitor, "", get=home, own=True),
     *own_account.routes(DashboardVisitor, DashboardRequest),
+    PageRoute(
+        DashboardRequest,
+        f"{ACCOUNT}/messages",
+        post=choose_messages,
+        page=own_account.show,
+        own=True,
+    ),
     PageRoute(DashboardRequest, "/merchants", get=show_merchants, own=True),
     PageRoute(
         DashboardRequest,

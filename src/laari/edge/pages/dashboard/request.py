@@ -112,6 +112,7 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
     prefix = f"{HOME}/{{merchant}}/{{mode}}"
     actor_kind = "person"
     texts = DONE
+    gets_messages = True
     memberships: dict[str, Place]  # of this person, by merchant
     merchant: Merchant
     tenant: Tenant

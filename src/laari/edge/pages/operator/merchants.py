@@ -90,7 +90,6 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
             merchant.id,
             None,
             terms,
-            request.backend.outbox,
             application_id=application_id,
         )
     except LaariError as error:

@@ -1,11 +1,12 @@
 """Log-in and log-out of the wallet application, here or everywhere, and the password."""
 
+from laari.edge.pages import own_messages
 from laari.edge.pages.login import change_password, log_in_customer
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
 from laari.rules.records import Mode
-from laari.store.people import logins, sessions
+from laari.store.people import logins, message_choices, sessions
 
 
 def _mode(request: WalletVisitor) -> Mode:
@@ -40,7 +41,13 @@ async def show_password(request: WalletRequest) -> Reply:
     listed = await request.backend.ask(
         sessions.list_of, customer.whose, request.now, customer.digest
     )
-    return request.page("password.html", sessions=listed)
+    choice = await request.backend.ask(message_choices.of, customer.whose)
+    return request.page("password.html", sessions=listed, choice=choice)
+
+
+async def choose_messages(request: WalletRequest) -> Reply:
+    await own_messages.choose(request, request.customer.whose)
+    return request.go(f"{PASSWORD}?done=messages")
 
 
 async def end_session(request: WalletRequest) -> Reply:
@@ -68,6 +75,7 @@ ROUTES: Routes = [
     PageRoute(WalletRequest, "/logout", post=log_out, own=True),
     PageRoute(WalletRequest, "/logout/everywhere", post=log_out_everywhere, own=True),
     PageRoute(WalletRequest, "/password", get=show_password, post=set_password, own=True),
+    PageRoute(WalletRequest, "/messages", post=choose_messages, page=show_password, own=True),
     PageRoute(WalletRequest, "/password/sessions/{id}", post=end_session, own=True),
     PageRoute(WalletRequest, "/password/end-others", post=end_other_sessions, own=True),
 ]

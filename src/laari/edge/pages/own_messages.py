@@ -1,0 +1,23 @@
+"""The form in which somebody chooses the messages about movements that they want."""
+
+from typing import get_args
+
+from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
+from laari.rules.money import MAX_MONEY, read_rufiyaa
+from laari.rules.records import ChosenChannel, MessageChoice
+from laari.store.people import message_choices
+from laari.store.people.logins import Whose
+
+_CHANNELS: dict[str, ChosenChannel | None] = {"": None, **{c: c for c in get_args(ChosenChannel)}}
+
+
+async def choose(request: PageRequest, whose: Whose) -> None:
+    """Keeps the choice of a form with a `channel`, and the `least` amount in rufiyaa."""
+    channel, least = request.form.get("channel", ""), request.form.get("least", "").strip()
+    amount = read_rufiyaa(least) if least else 0
+    if channel not in _CHANNELS:
+        raise RefusedForm(FormProblem(422, "Choose how you get these messages."))
+    if amount is None or not 0 <= amount <= MAX_MONEY:
+        raise RefusedForm(FormProblem(422, "Enter an amount in rufiyaa, such as 250.00."))
+    choice = MessageChoice(_CHANNELS[channel], amount)
+    await request.backend.write(message_choices.choose, whose, choice)
