@@ -299,6 +299,18 @@ class Settings:
         "(your wallet provider)",
         "phone, email or both; pages of blocked wallets and all notices show it",
     )
+    topup_bank: str | None = _setting(
+        _line,
+        "(none)",
+        "bank of the account to which customers transfer money for their wallets; pages show how "
+        "to top up if this and the next two are set",
+    )
+    topup_account: str | None = _setting(
+        _line,
+        "(none)",
+        "number of that account; customers quote the account number of their wallet",
+    )
+    topup_holder: str | None = _setting(_line, "(none)", "holder of that account")
     sandbox_vpa: str = _setting(_word, "sandbox", "VPA of the sandbox recipient")
     sandbox_email: str = _setting(_email, "sandbox@laari.test", "email of the sandbox recipient")
     sandbox_signup: bool = _setting(

@@ -57,12 +57,13 @@ def sent(service: Service, recipient: str) -> list[dict[str, Any]]:
     return [content_of(row, service.master_key) for row in rows]
 
 
-def set_new(link: str, new: str = NEW, repeated: str = NEW) -> httpx.Response:
+def set_new(link: str, new: str = NEW, repeated: str = NEW, **more: str) -> httpx.Response:
     forms = Forms()
     page = forms.http.get(link)
     if page.status_code != 200:
         return page
-    return forms.send(link, {"form_token": token_in(page.text), "new": new, "repeated": repeated})
+    token = {"form_token": token_in(page.text)}
+    return forms.send(link, {**token, "new": new, "repeated": repeated, **more})
 
 
 @pytest.fixture
@@ -162,19 +163,23 @@ def test_a_link_that_expires_on_the_open_page_sets_nothing(owner: Owner) -> None
     assert Browser(owner).enter().status_code == 303
 
 
-def test_a_customer_without_email_enters_a_code(mailing: Service) -> None:
-    mobile = "7654321"
+def test_a_customer_without_email_enters_a_code_and_comes_back_to_the_payment(
+    mailing: Service,
+) -> None:
+    mobile, payment = "7654321", "/pay/abc_1"
     mailing.customer(mobile=mobile)
     forms = Forms()
     address = f"{mailing.origin}/app/forgotten"
-    page = forms.send(address, {"form_token": forms.token(address), "identity": mobile})
+    asked = {"form_token": forms.token(address), "identity": mobile, "next": payment}
+    page = forms.send(address, asked)
+    assert f'name="next" value="{payment}"' in page.text
     handle = re.search(r'name="handle" value="([^"]+)"', page.text)
     assert handle is not None
     code = sent(mailing, f"+960{mobile}")[0]["code"]
     token = token_in(page.text)
 
     def enter(code: str, handle: str = handle[1]) -> httpx.Response:
-        fields = {"form_token": token, "handle": handle, "code": code}
+        fields = {"form_token": token, "handle": handle, "code": code, "next": payment}
         return forms.send(f"{address}-code", fields)
 
     wrong = enter(f"{(int(code) + 1) % 10**6:06}")
@@ -183,8 +188,10 @@ def test_a_customer_without_email_enters_a_code(mailing: Service) -> None:
     right = enter(f"{code[:3]} {code[3:]}")
     assert right.status_code == 303
     assert enter(code).status_code == 422
-    done = set_new(mailing.origin + right.headers["location"])
-    assert done.headers["location"] == "/app/login?done=password"
+    link = mailing.origin + right.headers["location"]
+    assert f'name="next" value="{payment}"' in forms.http.get(link).text
+    done = set_new(link, next=payment)
+    assert done.headers["location"] == payment  # from which the customer came
     entered = Forms().log_in(f"{mailing.origin}/app/login", mobile, NEW)
     assert entered.status_code == 303
 

@@ -89,17 +89,15 @@ async def test_a_balance_too_low_says_so_and_takes_nothing(
 ) -> None:
     customer = await new_customer(service, balance=10_000)
     request = ask(live_shop, customer, amount=12_500)
-    visitors.expected_statuses = {402}
     page = await open_app(visitors, customer, f"/app/requests/{request['id']}", size)
-    await expect(page.get_by_role("status")).to_contain_text(re.compile(r"MVR.25\.00 too low"))
-    await page.get_by_role("button", name="Pay").click()
-    alert = page.get_by_role("alert")
-    await expect(alert).to_contain_text(re.compile(r"MVR.25\.00 too low. Top up your wallet"))
-    await expect(alert).to_contain_text("Nothing has been taken")
+    await expect(page.get_by_role("status")).to_contain_text(
+        re.compile(r"MVR.25\.00 too low. Top up your wallet")
+    )
+    await expect(page.get_by_role("button", name="Pay")).to_have_count(0)
+    await expect(page.get_by_role("link", name="Check again")).to_be_visible()
+    await expect(page.get_by_text("To put money into your wallet, ask")).to_be_visible()
     assert await serious_violations(page) == []
     assert (await find(live_shop, request, "payment-requests"))["status"] == "pending"
-    await page.get_by_role("link", name="Transactions").click()
-    await expect(page.get_by_role("listitem").first).to_contain_text("Failed")
 
 
 async def test_a_limit_of_the_wallet_says_how_much_is_left(
@@ -109,10 +107,8 @@ async def test_a_limit_of_the_wallet_says_how_much_is_left(
     for _ in range(2):
         await answer(live_shop, customer, ask(live_shop, customer, amount=450_000), PayRequest)
     request = ask(live_shop, customer, amount=200_000)
-    visitors.expected_statuses = {422}
     page = await open_app(visitors, customer, f"/app/requests/{request['id']}")
-    await page.get_by_role("button", name="Pay").click()
-    await expect(page.get_by_role("alert")).to_contain_text(
+    await expect(page.get_by_role("status")).to_contain_text(
         re.compile(r"today: MVR.1,000\.00 of MVR.10,000\.00 is left. You can pay after midnight")
     )
 

@@ -20,7 +20,13 @@ PASSWORD = "two flat whites and a cake"
 @pytest.fixture(scope="module")
 def opening(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service in which customers sign up; its SMS wait, because the command fails."""
-    settings = {"LAARI_CUSTOMER_SIGNUP": "on", "LAARI_SMS_COMMAND": "false"}
+    settings = {
+        "LAARI_CUSTOMER_SIGNUP": "on",
+        "LAARI_SMS_COMMAND": "false",
+        "LAARI_TOPUP_BANK": "Bank of Maldives",
+        "LAARI_TOPUP_ACCOUNT": "7730000099999",
+        "LAARI_TOPUP_HOLDER": "Wallet Pvt Ltd",
+    }
     folder = tmp_path_factory.mktemp("opening")
     with serving(engine.migrated("opening"), folder, **settings) as service:
         yield service
@@ -45,16 +51,18 @@ class Stranger:
             [self.handle] = re.findall(r'name="handle" value="([^"]+)"', answer.text)
         return answer
 
-    def finish(self, code: str) -> httpx.Response:
+    def finish(self, code: str, **fields: str) -> httpx.Response:
         token = {"form_token": self.forms.token(self.page)}
-        return self.forms.send(f"{self.page}/code", {**token, "handle": self.handle, "code": code})
+        given = {"handle": self.handle, "code": code, **fields}
+        return self.forms.send(f"{self.page}/code", {**token, **given})
 
 
 def sent(service: Service, mobile: str) -> list[tuple[str, dict[str, Any]]]:
     rows = service.execute(
         "SELECT * FROM messages WHERE recipient = $1 ORDER BY id", f"+960{mobile}"
     )
-    return [(row["kind"], content_of(row, service.master_key)) for row in rows]
+    found = [(row["kind"], content_of(row, service.master_key)) for row in rows]
+    return [each for each in found if each[0].startswith("signup")]
 
 
 def code_to(service: Service, mobile: str) -> str:
@@ -106,6 +114,53 @@ def test_a_code_opens_one_wallet(opening: Service) -> None:
     )
     assert "service sign-up" in {row["actor"] for row in actions}
     assert opening.execute("SELECT FROM customer_signups WHERE mobile = $1", stranger.mobile) == []
+
+
+@pytest.mark.parametrize("kind", ["payment", "authorization"])
+def test_a_stranger_with_a_link_opens_a_wallet_and_comes_back(opening: Service, kind: str) -> None:
+    """To a payment that the page cannot take yet, with the way to put money in."""
+    shop = opening.merchant(mode="live", name="Seagull")
+    url = (
+        shop.payment()["payment_url"] if kind == "payment" else shop.authorization()["approval_url"]
+    )
+    page = url.removeprefix(opening.origin)
+    text = httpx.get(url).text
+    assert f'href="/app/signup?next={page}"' in text
+    assert f'href="/app/forgotten?next={page}"' in text
+    stranger = Stranger(opening, new_mobile())
+    first = httpx.get(f"{opening.origin}/app/signup?next={page}").text
+    assert f'name="next" value="{page}"' in first
+    code_page = stranger.begin(next=page).text
+    assert f'name="next" value="{page}"' in code_page
+    done = stranger.finish(code_to(opening, stranger.mobile), next=page)
+    assert (done.status_code, done.headers["location"]) == (303, page)
+    shown = stranger.forms.http.get(url).text
+    assert "Aishath Ibrahim" in shown
+    if kind == "payment":
+        account = str(
+            opening.execute(
+                "SELECT w.account FROM wallets w JOIN customers c ON c.id = w.customer_id "
+                "WHERE c.mobile = $1",
+                stranger.mobile,
+            )[0][0]
+        )
+        for words in ("too low", "Bank of Maldives", "7730000099999", "Wallet Pvt Ltd", account):
+            assert words in shown
+        assert "Check again" in shown
+        assert f'action="{page}/pay"' not in shown
+        home = stranger.forms.http.get(f"{opening.origin}/app").text
+        assert "7730000099999" in home
+        assert 'data-copy="topup-reference"' in home
+
+
+@pytest.mark.parametrize(
+    "page", ["//evil.example", "/pay/a/../b", "/operator", "https://x.mv/pay/a"]
+)
+def test_a_sign_up_leads_only_to_a_payment_or_the_wallet(opening: Service, page: str) -> None:
+    stranger = Stranger(opening, new_mobile())
+    assert page not in stranger.begin(next=page).text
+    done = stranger.finish(code_to(opening, stranger.mobile), next=page)
+    assert done.headers["location"] == "/app"
 
 
 async def test_a_number_with_a_wallet_gets_the_same_page(opening: Service) -> None:

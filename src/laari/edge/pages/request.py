@@ -145,6 +145,12 @@ class PageRequest:
         return self.home if self.home.startswith(("/pay/", "/approve/")) else None
 
     @property
+    def can_sign_up(self) -> bool:
+        """Whether a customer can open a wallet alone."""
+        settings = self.backend.settings
+        return settings.customer_signup and "sms" in settings.channels
+
+    @property
     def wanted(self) -> str:
         """The page after the log-in: only one of this area."""
         page = (self.form or self.query).get("next", "")

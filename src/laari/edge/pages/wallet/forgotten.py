@@ -30,7 +30,7 @@ async def show_code(request: WalletVisitor) -> Reply:
 
 
 async def enter_code(request: WalletVisitor) -> Reply:
-    return request.go(f"/app/forgotten/{await forgotten.exchange(request)}")
+    return request.go(request.with_next(f"/app/forgotten/{await forgotten.exchange(request)}"))
 
 
 async def show_new(request: WalletVisitor) -> Reply:
@@ -41,7 +41,9 @@ async def show_new(request: WalletVisitor) -> Reply:
 
 async def set_new(request: WalletVisitor) -> Reply:
     is_set = await forgotten.set_password(request, of_customer=True)
-    return request.go("/app/login?done=password") if is_set else forgotten.no_link(request)
+    if not is_set:
+        return forgotten.no_link(request)
+    return request.go(request.paying or "/app/login?done=password")
 
 
 ROUTES: Routes = [

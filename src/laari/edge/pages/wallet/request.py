@@ -1,5 +1,6 @@
 """A request of a customer who is logged in to the wallet application."""
 
+import re
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -18,6 +19,8 @@ PAGE = 20  # rows of a list
 SIGN_UP = "/app/signup"
 PASSWORD = "/app/password"  # noqa: S105  # the page that changes it
 
+_PAYING = re.compile(r"/(pay|approve)/[A-Za-z0-9_-]{1,100}", re.ASCII)
+
 W = TypeVar("W", PaymentRequest, Authorization)
 
 
@@ -29,9 +32,19 @@ class WalletVisitor(PageRequest):
     english_only = True
 
     @property
-    def can_sign_up(self) -> bool:
-        settings = self.backend.settings
-        return settings.customer_signup and "sms" in settings.channels
+    def wanted(self) -> str:
+        """Also the payment or approval from which a customer came."""
+        return self.paying or super().wanted
+
+    @property
+    def paying(self) -> str | None:
+        """The page of a payment or an approval to which the customer wants to come back."""
+        page = (self.form or self.query).get("next", "")
+        return page if _PAYING.fullmatch(page) else None
+
+    def with_next(self, page: str) -> str:
+        """The address of a page that leads back to the payment too."""
+        return page if self.paying is None else f"{page}?next={self.paying}"
 
 
 class WalletRequest(WalletVisitor):

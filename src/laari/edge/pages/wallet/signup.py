@@ -101,7 +101,7 @@ async def finish(request: SignUpVisitor) -> Reply | Problem:
         return request.refuse("signup.wrong_code")
     await request.start_session(login.whose, login.password_hash or "")
     remember_browser(request, login)
-    return request.go("/app")
+    return request.go(request.wanted)
 
 
 ROUTES: Routes = [
