@@ -17,13 +17,13 @@ from laari.rules.banking.withdrawals import CancelWithdrawal
 from laari.rules.calendar import local_day
 from laari.rules.messages import CONTENTS
 from laari.rules.payments import authorizations, charges
+from laari.rules.people_records import CustomerId, PersonId
 from laari.rules.records import MessageChoice, MessageKind
 from laari.rules.refusals import Refusal
 from laari.store import movement_messages
 from laari.store.merchants import applications, payout_terms
 from laari.store.merchants.signup import sign_up
 from laari.store.people import message_choices
-from laari.store.people.logins import CustomerId, PersonId
 from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import connection_to
 from tests.actors import MASTER, OPERATOR, change

@@ -4,9 +4,9 @@ from typing import get_args
 
 from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.rules.money import MAX_MONEY, read_rufiyaa
+from laari.rules.people_records import Whose
 from laari.rules.records import ChosenChannel, MessageChoice
 from laari.store.people import message_choices
-from laari.store.people.logins import Whose
 
 _CHANNELS: dict[str, ChosenChannel | None] = {"": None, **{c: c for c in get_args(ChosenChannel)}}
 

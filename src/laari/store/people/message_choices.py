@@ -2,8 +2,9 @@
 
 from asyncpg import Connection
 
+from laari.rules.people_records import Whose
 from laari.rules.records import EVERY_MESSAGE, MessageChoice
-from laari.store.people.logins import Whose, table_of
+from laari.store.people.logins import table_of
 
 
 async def of(connection: Connection, whose: Whose) -> MessageChoice:
