@@ -36,6 +36,7 @@ SAMPLES: dict[str, Any] = {
     "bigint": 7,
     "numeric": 7,
     "text": "x",
+    "text[]": ("x",),
     "uuid": UUID(int=7),
     "date": date(2026, 2, 27),
     "bytea": b"x",
@@ -70,6 +71,13 @@ LOOKUP_KEYS: dict[str, Any] = {
     "run_payouts": UUID(int=7),
     "payout_orders": UUID(int=7),
     "signoffs": date(2026, 2, 27),
+    "invitation_links": b"digest",
+    "members": "merchant",
+    "invited": "merchant",
+    "person_ids": "a@laari.test",
+    "places": UUID(int=7),
+    "log_ins_of": UUID(int=7),
+    "invitation_mails": "a@laari.test",
 }
 # The other look-ups find nothing. A merchant without any movement has a balance too.
 FOUND: dict[str, Any] = {
@@ -83,6 +91,11 @@ FOUND: dict[str, Any] = {
     "fund_movement_counts": {1: 0},
     "run_payouts": {UUID(int=7): ()},
     "payout_orders": {UUID(int=7): ()},
+    "members": {"merchant": {}},
+    "invited": {"merchant": set()},
+    "places": {UUID(int=7): {}},
+    "log_ins_of": {UUID(int=7): frozenset()},
+    "invitation_mails": {"a@laari.test": ()},
 }
 
 
