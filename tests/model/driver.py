@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from laari.store.merchants import merchants
+from tests import shops
 from tests.actors import OPERATOR
 from tests.model.accounts import CLIENTS, PASSWORD, Accounts
 from tests.model.binding import Bound
@@ -246,6 +246,6 @@ class Driver:
         merchant_id = self.accounts.shops[call.merchant].id
         start = time.time()
         self.processes[0].database.run(
-            lambda connection: merchants.update(connection, OPERATOR, merchant_id, **call.query)
+            lambda connection: shops.update(connection, OPERATOR, merchant_id, **call.query)
         )
         return Reply(0, None, False, start, time.time())

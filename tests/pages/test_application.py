@@ -5,10 +5,11 @@ import re
 import httpx
 import pytest
 
-from laari.store.merchants import applications, merchants
+from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from tests import shops
 from tests.actors import OPERATOR, change
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened
@@ -108,7 +109,7 @@ async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> Non
     shop.send("/application", **FORM)
     async with connection_to(service.dsn) as connection:
         hook = "https://shop.example/hook"
-        await merchants.update(connection, OPERATOR, shop.id, webhook_url=hook)
+        await shops.update(connection, OPERATOR, shop.id, webhook_url=hook)
         await take(service, await tenants.of_merchant(connection, shop.id, "sandbox"), 100)
     attempt = (
         "INSERT INTO delivery_attempts (event_id, lease, started_at, duration_ms, url, http_status)"

@@ -23,7 +23,7 @@ from laari.rules.people_records import PersonId, show_whose
 from laari.store.merchants import merchants
 from laari.store.people import password_links, sessions
 from laari.store.reads.people import persons
-from tests import people
+from tests import people, shops
 from tests.actors import OPERATOR
 from tests.logins import opened, password_link, whose
 from tests.pages.factors import Phone, with_factor
@@ -325,7 +325,7 @@ def test_every_form_that_changes_something_has_an_entry(owner: Owner, form: str)
 def test_the_page_shows_filters_and_exports_without_secrets(owner: Owner) -> None:
     hostile = Actor("person", "=<b>1")
     owner.shop.service.database.run(
-        lambda connection: merchants.update(connection, hostile, owner.shop.id, fee_bps=7)
+        lambda connection: shops.set_fee(connection, hostile, owner.shop.id, 7)
     )
     with client_of(owner) as client:
         page = client.get("/journal").text
@@ -357,7 +357,7 @@ def test_pages_of_the_journal_have_every_entry_once(owner: Owner) -> None:
 
     async def change(connection: asyncpg.Connection) -> None:
         for fee in range(1, 120):
-            await merchants.update(connection, OPERATOR, shop.id, fee_bps=fee)
+            await shops.update(connection, OPERATOR, shop.id, fee_bps=fee)
 
     shop.service.database.run(change)
     seen: list[str] = []
@@ -380,7 +380,7 @@ def test_the_operators_people_have_no_name_and_no_address_for_a_merchant(owner: 
 
     async def change(connection: asyncpg.Connection) -> None:
         for number, actor in enumerate((desk, root)):
-            await merchants.update(connection, actor, shop.id, fee_bps=70 + number)
+            await shops.set_fee(connection, actor, shop.id, 70 + number)
 
     shop.service.database.run(change)
     with client_of(owner) as client:
@@ -455,7 +455,7 @@ def test_another_merchants_entries_are_not_shown(owner: Owner, service: Service)
 
     async def change(connection: asyncpg.Connection) -> None:
         secret = Actor("person", "hidden@other.mv")
-        await merchants.update(connection, secret, other.shop.id, fee_bps=77)
+        await shops.set_fee(connection, secret, other.shop.id, 77)
 
     service.database.run(change)
     with client_of(owner) as client:
@@ -517,7 +517,7 @@ def test_failed_log_ins_are_counted_by_day(owner: Owner) -> None:
 async def test_the_page_in_a_browser(visitors: Visitors, owner: Owner, size: str) -> None:
     def update() -> Any:
         return owner.shop.service.database.run(
-            lambda connection: merchants.update(
+            lambda connection: shops.update(
                 connection, OPERATOR, owner.shop.id, webhook_url="https://shop.mv/hook"
             )
         )

@@ -16,9 +16,9 @@ from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from tests import shops
 from tests.actors import OPERATOR
 from tests.pages.people import Customer, Visitors, new_customer
 from tests.serving import Merchant, Service
@@ -71,7 +71,7 @@ async def tenant_of(shop: Merchant, mode: Mode = "live") -> Tenant:
 
 async def set_active(shop: Merchant, active: bool) -> None:
     async with connection_to(shop.service.dsn) as connection:
-        await merchants.update(connection, OPERATOR, shop.id, active=active)
+        await shops.update(connection, OPERATOR, shop.id, active=active)
 
 
 def _uuid(prefix: str, resource: dict[str, Any]) -> UUID:

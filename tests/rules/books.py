@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from msgspec.structs import replace
+
 from laari.rules import wallets
 from laari.rules.actors import Payer
 from laari.rules.ids import Random
@@ -23,9 +25,10 @@ from laari.rules.records import (
     Authorization,
     MerchantActivity,
     MerchantFunds,
+    MerchantSettings,
     Refund,
     Tenant,
-    TenantClock,
+    TenantSettings,
     Tier,
     Transfer,
     Wallet,
@@ -40,6 +43,30 @@ NEVER = date(1970, 1, 1)
 # Keys that show what they were used for.
 KEYS = Keys(lambda text, context: text, lambda purpose, value: f"{purpose} {value}".encode())
 ROWS = ("references", "payments", "authorizations", "wallets", "funds")
+
+
+def a_merchant(merchant_id: str, **settings: Any) -> MerchantSettings:
+    """An active merchant in sandbox mode without fees and webhooks."""
+    usual = MerchantSettings(
+        id=merchant_id,
+        created_at=START,
+        sandbox_account=ACCOUNT,
+        name="Shop",
+        mode="sandbox",
+        active=True,
+        inactive_reason=None,
+        secret_digest=b"digest",
+        secret_encrypted=b"secret",
+        old_secret_digest=None,
+        old_secret_encrypted=None,
+        old_secret_until=None,
+        fee_bps=0,
+        fee_fixed=0,
+        webhook_url=None,
+        webhooks_enabled=True,
+        requires_factor=False,
+    )
+    return replace(usual, **settings)
 
 
 class Books:
@@ -95,13 +122,13 @@ class Books:
     def move_clock(self, offset: int) -> None:
         """As the sandbox control moves it: by the difference."""
         outcome = self.run(MoveClock(self.tenant, OPERATOR, offset - self.offset))
-        assert isinstance(outcome, TenantClock)
+        assert isinstance(outcome, TenantSettings)
         self.offset = outcome.clock_offset_seconds
 
     def world(self, random: Random = os.urandom) -> World:
         """What a batch would load now."""
         world = World(self.real, "http://laari.test", random)
-        world.clocks.lock(1, TenantClock(1, self.offset))
+        world.tenant_settings.lock(1, TenantSettings(1, "mer_1", "sandbox", self.offset, None))
         world.merchants.show("mer_1", MerchantActivity("mer_1", True))
         world.tiers = self.tiers
         world.authorization_ids.update(self.references)

@@ -29,11 +29,11 @@ from laari.rules.people.memberships import (
     TransferOwnership,
 )
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import LogIn, Workplace
+from laari.rules.people_records import LogIn
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR
-from tests.rules.books import KEYS
+from tests.rules.books import KEYS, a_merchant
 
 NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)
 SHOP = "mer_shop"
@@ -53,7 +53,7 @@ class Book:
 
     def world(self) -> World:
         world = World(self.now, "http://laari.test", os.urandom, frozenset({"email"}), KEYS)
-        world.workplaces.lock(SHOP, Workplace(SHOP, "Shop"))
+        world.merchant_settings.lock(SHOP, a_merchant(SHOP))
         for name, rows in self.rows.items():
             for key, row in rows.items():
                 getattr(world, name).lock(key, row)

@@ -166,8 +166,8 @@ def test_moving_the_clock_asks_for_nothing_but_the_clock() -> None:
     books = Books(10**6, period_interval="month", period_amount=100)
     needs = Needs()
     MoveClock(books.tenant, OPERATOR, 60).needs(needs)
-    assert {*needs.locks, *needs.reads} == {World.clocks}
-    assert needs.locked(World.clocks) == {1}
+    assert {*needs.locks, *needs.reads} == {World.tenant_settings}
+    assert needs.locked(World.tenant_settings) == {1}
     followed = (needs.followers, needs.wallets_of_authorizations)
     assert not any((*followed, needs.sandbox_charging, needs.sandbox_spending))
     world = books.world()

@@ -46,7 +46,7 @@ from laari.store.reads import tenants
 from laari.store.reads.journal import Filter, find
 from laari.store.reads.people import persons
 from laari.store.secrets import keys_of
-from tests import people
+from tests import people, shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
 from tests.logins import password_link
@@ -90,7 +90,7 @@ async def with_people(connection: asyncpg.Connection, merchant_id: str) -> str:
 
 async def test_a_change_is_written_with_its_actor_and_all_values(connection) -> None:
     shop = await make_shop(connection)
-    await merchants.update(connection, PERSON, shop.merchant.id, fee_bps=5)
+    await shops.set_fee(connection, PERSON, shop.merchant.id, 5)
     [entry] = await entries(connection, "merchant.update")
     assert (entry["actor_kind"], entry["actor_name"]) == ("person", "owner@shop.mv")
     assert (entry["actor_role"], entry["address"]) == ("owner", "192.0.2.7")
@@ -155,7 +155,7 @@ async def test_the_first_tiers_have_an_entry_of_the_schema(connection) -> None:
 
 async def test_a_change_of_nothing_is_no_entry(connection) -> None:
     shop = await make_shop(connection)
-    await merchants.update(connection, OPERATOR, shop.merchant.id, fee_bps=0)
+    await shops.update(connection, OPERATOR, shop.merchant.id, fee_bps=0)
     await merchants.end_old_key(connection, OPERATOR, shop.merchant.id)
     await set_tier(connection, OPERATOR, "basic", {})
     for action in ("merchant.update", "merchant.end_old_key", "tier.set"):
@@ -407,7 +407,7 @@ async def test_a_setting_whose_entry_cannot_be_written_stays(connection) -> None
     shop = await make_shop(connection)
     await without_journal(connection)
     with pytest.raises(asyncpg.CheckViolationError):
-        await merchants.update(connection, OPERATOR, shop.merchant.id, fee_bps=9)
+        await shops.update(connection, OPERATOR, shop.merchant.id, fee_bps=9)
     assert (await merchants.show(connection, shop.merchant.id)).fee_bps == 0
 
 
@@ -515,7 +515,7 @@ async def test_an_address_is_removed_after_its_time_and_seals_stay_valid(
     dsn: str, connection
 ) -> None:
     shop = await make_shop(connection)
-    await merchants.update(connection, PERSON, shop.merchant.id, fee_bps=5)
+    await shops.set_fee(connection, PERSON, shop.merchant.id, 5)
     await seal_all(dsn)
     now = datetime.now(UTC)
     assert await purge_addresses(connection, now - timedelta(days=1)) == 0
@@ -544,8 +544,8 @@ async def test_failed_log_ins_add_up_by_day(connection) -> None:
 
 async def test_filters(connection) -> None:
     shop, other = await make_shop(connection), await make_shop(connection)
-    await merchants.update(connection, PERSON, shop.merchant.id, fee_bps=5)
-    await merchants.update(connection, PERSON, other.merchant.id, fee_bps=6)
+    await shops.set_fee(connection, PERSON, shop.merchant.id, 5)
+    await shops.set_fee(connection, PERSON, other.merchant.id, 6)
 
     async def found(**wanted: Any) -> set[str]:
         page = await find(connection, Filter(**wanted), 100)

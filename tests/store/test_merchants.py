@@ -18,7 +18,9 @@ from laari.store.people.wallet_keys import key_digest, sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.tiers import all_tiers
+from tests import shops
 from tests.actors import OPERATOR, change
+from tests.people import RefusedError
 
 MASTER_KEY = bytes(range(32))
 
@@ -114,7 +116,7 @@ async def test_a_login_has_a_hashed_password(
 
 async def test_updating_leaves_what_is_not_given(connection: asyncpg.Connection) -> None:
     merchant_id = (await make_merchant(connection)).merchant.id
-    changed = await merchants.update(
+    changed = await shops.update(
         connection,
         OPERATOR,
         merchant_id,
@@ -125,17 +127,17 @@ async def test_updating_leaves_what_is_not_given(connection: asyncpg.Connection)
     )
     assert (changed.mode, changed.active, changed.webhook_url) == ("live", False, "https://a.mv")
     assert (changed.fee_bps, changed.fee_fixed, changed.webhooks) == (100, 5, True)
-    changed = await merchants.update(connection, OPERATOR, merchant_id, webhooks=False)
+    changed = await shops.update(connection, OPERATOR, merchant_id, webhooks_enabled=False)
     assert (changed.webhooks, changed.active, changed.webhook_url) == (
         False,
         False,
         "https://a.mv",
     )
     assert (
-        await merchants.update(connection, OPERATOR, merchant_id, webhook_url="")
+        await shops.update(connection, OPERATOR, merchant_id, webhook_url="")
     ).webhook_url is None
-    with pytest.raises(LaariError, match="mer_unknown"):
-        await merchants.update(connection, OPERATOR, "mer_unknown", active=True)
+    with pytest.raises(RefusedError, match="mer_unknown"):
+        await shops.update(connection, OPERATOR, "mer_unknown", active=True)
 
 
 async def test_a_customer_has_a_wallet_whose_money_is_booked(
@@ -217,22 +219,18 @@ async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Con
     assert await merchants.show(connection, made.merchant.id) == made.merchant
     modes = "SELECT mode FROM tenants WHERE merchant_id = $1"
     assert [row["mode"] for row in await connection.fetch(modes, made.merchant.id)] == ["sandbox"]
-    with pytest.raises(LaariError, match="not approved"):
-        await merchants.update(connection, OPERATOR, made.merchant.id, mode="live")
-    changed = await merchants.update(
-        connection, OPERATOR, made.merchant.id, mode="sandbox", fee_bps=5
-    )
+    with pytest.raises(RefusedError, match="not approved"):
+        await shops.update(connection, OPERATOR, made.merchant.id, mode="live")
+    changed = await shops.update(connection, OPERATOR, made.merchant.id, mode="sandbox", fee_bps=5)
     assert (changed.mode, changed.fee_bps) == ("sandbox", 5)
     other = await make_merchant(connection)
     assert other.merchant.has_live
-    assert (
-        await merchants.update(connection, OPERATOR, other.merchant.id, mode="live")
-    ).mode == "live"
+    assert (await shops.update(connection, OPERATOR, other.merchant.id, mode="live")).mode == "live"
 
 
 async def test_sign_up_stays_open_next_to_live_merchants(connection: asyncpg.Connection) -> None:
     other = await make_merchant(connection)
-    await merchants.update(connection, OPERATOR, other.merchant.id, mode="live")
+    await shops.update(connection, OPERATOR, other.merchant.id, mode="live")
     made = await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop")
     assert made is not None
     assert not made.merchant.has_live

@@ -21,9 +21,10 @@ from laari.rules.calendar import local_day
 from laari.rules.records import MODES, Mode
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants, payout_terms
+from laari.store.merchants import payout_terms
 from laari.store.reads.money import bank, bank_files, volume
 from laari.store.reads.money import payouts as reads
+from tests import shops
 from tests.actors import OPERATOR
 from tests.store.payout_books import SECOND, a_shop, bank_account, now
 
@@ -375,7 +376,7 @@ async def test_a_deactivated_merchant_is_held_like_a_paused_one(dsn: str) -> Non
         why = "The merchant is deactivated."
 
         async def set_active(active: bool) -> None:
-            await merchants.update(
+            await shops.update(
                 shop.connection,
                 OPERATOR,
                 shop.tenant.merchant_id,

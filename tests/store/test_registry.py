@@ -67,6 +67,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "earned_fees": "live",
     "fund_movement_counts": 1,
     "tenants": 1,
+    "live_tenants": "merchant",
     "order_payouts": "LP000001R0001",
     "run_payouts": UUID(int=7),
     "payout_orders": UUID(int=7),
@@ -130,7 +131,7 @@ def test_everything_on_the_world_is_registered_once() -> None:
 def test_references_come_after_everything_that_is_locked() -> None:
     """A charge that waited for its twin finds it, and not a limit that the twin has used up."""
     names = [each.name for each in REGISTRY]
-    for name in ("saved_responses", "clocks", "merchants", "payments", "requests"):
+    for name in ("saved_responses", "tenant_settings", "merchants", "payments", "requests"):
         assert names.index(name) < names.index("authorizations")
     # What a payment or an authorization names is locked after it.
     assert names.index("payments") < names.index("requests")

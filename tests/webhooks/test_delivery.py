@@ -18,6 +18,7 @@ from laari.workers.webhooks import delivery
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Sender
 from laari.workers.webhooks.windows import WindowLimits
+from tests import shops
 from tests.actors import OPERATOR, change
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
@@ -95,12 +96,12 @@ async def test_an_event_without_a_webhook_is_kept_and_not_delivered(
 ) -> None:
     without_url = await open_shop(connection, None)
     switched_off = await open_shop(connection, at(plain))
-    await merchants.update(connection, OPERATOR, switched_off.merchant_id, webhooks=False)
+    await shops.update(connection, OPERATOR, switched_off.merchant_id, webhooks_enabled=False)
     events = [*await emit(connection, without_url), *await emit(connection, switched_off)]
     assert await connection.fetchval("SELECT count(*) FROM events") == 2
     assert await connection.fetchval("SELECT count(*) FROM deliveries") == 0
     # Once there is a URL, an operator can still send what was kept.
-    await merchants.update(connection, OPERATOR, switched_off.merchant_id, webhooks=True)
+    await shops.update(connection, OPERATOR, switched_off.merchant_id, webhooks_enabled=True)
     assert await deliveries.resend(connection, events[1].id)
     async with delivering(dsn, open_sender):
         await until(lambda: settled(connection))
@@ -227,7 +228,7 @@ async def test_webhooks_switched_off_meanwhile_fail_in_words(
 ) -> None:
     shop = await open_shop(connection, at(plain))
     (event,) = await emit(connection, shop)
-    await merchants.update(connection, OPERATOR, shop.merchant_id, webhooks=False)
+    await shops.update(connection, OPERATOR, shop.merchant_id, webhooks_enabled=False)
     async with delivering(dsn, open_sender):
         await until(lambda: settled(connection))
     assert plain.received == []

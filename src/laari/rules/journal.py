@@ -25,7 +25,15 @@ from laari.rules.people_records import (
     Person,
     SecondFactor,
 )
-from laari.rules.records import JournalEntry, Mode, Tenant, Transaction, Wallet
+from laari.rules.records import (
+    JournalEntry,
+    MerchantSettings,
+    Mode,
+    Tenant,
+    TenantSettings,
+    Transaction,
+    Wallet,
+)
 from laari.rules.tables import K, R, Table
 from laari.rules.world import World
 
@@ -103,7 +111,20 @@ SECOND_FACTOR = Setting(
     lambda row: ids.show_id(ids.PERSON, row.person_id),
     ("created_at", "confirmed_at", "codes_made_at"),
 )
+MERCHANT = Setting(
+    "merchant",
+    lambda merchant: merchant.id,
+    tuple(
+        name
+        for name in MerchantSettings.__struct_fields__
+        if name not in ("id", "secret_encrypted", "old_secret_encrypted")
+    ),
+)
+# A sandbox's clock has entries of its own.
+TENANT = Setting("tenant", lambda tenant: str(tenant.id), ("merchant_id", "mode", "max_payment"))
 SETTINGS: dict[type[Struct], Setting] = {
+    MerchantSettings: MERCHANT,
+    TenantSettings: TENANT,
     Customer: CUSTOMER,
     ContactChange: CONTACT_CHANGE,
     Person: PERSON,

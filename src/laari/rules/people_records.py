@@ -86,13 +86,6 @@ class ContactChange(Struct, frozen=True):
         return self.code_digest is not None
 
 
-class Workplace(Struct, frozen=True):
-    """A merchant as the place of its people. Its lock protects who works there."""
-
-    id: str
-    name: str
-
-
 class Person(Struct, frozen=True):
     """Somebody who logs in for merchants or for the operator."""
 

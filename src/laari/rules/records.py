@@ -43,6 +43,38 @@ class MerchantActivity(Struct, frozen=True):
     active: bool
 
 
+class MerchantSettings(Struct, frozen=True):
+    """A merchant with its settings and its keys. Its lock also protects who works there."""
+
+    id: str
+    created_at: datetime
+    sandbox_account: int
+    name: str
+    mode: Mode  # which of its tenants its credentials open
+    active: bool
+    inactive_reason: str | None  # shown to its people
+    secret_digest: bytes
+    secret_encrypted: bytes
+    old_secret_digest: bytes | None
+    old_secret_encrypted: bytes | None
+    old_secret_until: datetime | None
+    fee_bps: int
+    fee_fixed: int
+    webhook_url: str | None
+    webhooks_enabled: bool
+    requires_factor: bool  # of all its people
+
+
+class TenantSettings(Struct, frozen=True):
+    """What the operator and the sandbox set for a merchant in one mode."""
+
+    id: int
+    merchant_id: str
+    mode: Mode
+    clock_offset_seconds: int
+    max_payment: int | None  # beside the general limit
+
+
 class TenantClock(Struct, frozen=True):
     id: int
     clock_offset_seconds: int

@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.rules import ids
-from laari.rules.actors import Payer
+from laari.rules.actors import Actor, Payer
 from laari.rules.people_records import (
     ContactChange,
     ContactKind,
@@ -19,7 +19,6 @@ from laari.rules.people_records import (
     Membership,
     Person,
     SecondFactor,
-    Workplace,
 )
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
@@ -43,6 +42,7 @@ from laari.rules.records import (
     JournalEntry,
     MerchantActivity,
     MerchantFunds,
+    MerchantSettings,
     Message,
     Mode,
     OpenTill,
@@ -61,6 +61,7 @@ from laari.rules.records import (
     StoredBankFile,
     Tenant,
     TenantClock,
+    TenantSettings,
     Tier,
     TillClosing,
     TopupSlip,
@@ -99,7 +100,7 @@ def _no_key(*_: object) -> bytes:
 NO_KEYS = Keys(_no_key, _no_key)
 
 
-def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
+def local_time(now: datetime, tenant: Tenant | TenantClock | TenantSettings | None) -> datetime:
     """The tenant's time: a sandbox's clock may be moved. Without a tenant, real time."""
     if tenant is None or tenant.clock_offset_seconds == 0:
         return now
@@ -121,8 +122,8 @@ class World:
         changes_from="replays",  # the response itself never changes
         replaced_from="fingerprint",
     )
-    clocks = Table[int, TenantClock](
-        TenantClock, "tenants", ("id",), changes_from="clock_offset_seconds"
+    tenant_settings = Table[int, TenantSettings](
+        TenantSettings, "tenants", ("id",), changes_from="clock_offset_seconds"
     )
     # A movement before everything that it is about.
     movements = Table[UUID, PendingMovement](
@@ -157,8 +158,13 @@ class World:
     tenants = Lookup[int, Tenant]()
     # An invitation by the digest of its link: its merchant and address.
     invitation_links = Lookup[bytes, InvitationKey]()
-    # A merchant before its people. A command about people locks it for itself.
-    workplaces = Table[str, Workplace](Workplace, "merchants", ("id",))
+    # A merchant before its people. A command about it or its people locks it for itself.
+    merchant_settings = Table[str, MerchantSettings](
+        MerchantSettings, "merchants", ("id",), changes_from="name"
+    )
+    # The live tenant of a merchant that is approved for live mode. The lock on the merchant
+    # protects it.
+    live_tenants = Lookup[str, int]()
     merchants = Table[str, MerchantActivity](MerchantActivity, "merchants", ("id",), shared=True)
     # The people of a merchant, or of the operator (None), and the invitations: by their address.
     members = Lookup[str | None, dict[str, UUID]]()
@@ -485,6 +491,19 @@ class Needs:
         self.read(World.tenants, tenant_id)
         self.then(World.tenants, follow)
 
+    def merchant(self, merchant_id: str, actor: Actor) -> None:
+        """A merchant that changes, and the present role of its person who changes it."""
+
+        def follow(needs: Needs, world: World) -> None:
+            person_id = world.members[merchant_id].get(actor.name)
+            if person_id is not None:
+                needs.read(World.memberships, (person_id, merchant_id))
+
+        self.lock(World.merchant_settings, merchant_id)
+        if actor.kind == "person":
+            self.read(World.members, merchant_id)
+            self.then(World.members, follow)
+
     def people(self, place: str | None) -> None:
         """All people and invitations of a merchant, or the people of the operator (None)."""
 
@@ -498,7 +517,7 @@ class Needs:
                     needs.lock(World.invitations, (place, email))
 
         if place is not None:
-            self.lock(World.workplaces, place)
+            self.lock(World.merchant_settings, place)
             self.read(World.invited, place)
             self.then(World.invited, follow_invited)
         self.read(World.members, place)

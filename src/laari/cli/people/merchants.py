@@ -7,13 +7,14 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, operation
+from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids, terms
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
+from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.records import Mode
 from laari.rules.webhooks import check_webhook_url
@@ -107,25 +108,23 @@ async def update(
 
     --mode live approves a merchant that signed up.
     """
-    webhook_url = _vetted(service, webhook_url)
-    if reason is not None and changes["active"] is not False:
-        raise LaariError("use --reason only with --inactive")
+    given = Changes(
+        webhook_url=_vetted(service, webhook_url),
+        webhooks_enabled=None if webhooks is None else webhooks == "on",
+        inactive_reason=reason,
+        **changes,
+    )
     async with connection_to(service.dsn) as connection:
-        if (
-            changes["mode"] == "live"
-            and not (await merchants.show(connection, merchant_id)).has_live
-        ):
+        if given.mode == "live" and not (await merchants.show(connection, merchant_id)).has_live:
             await applications.approve(connection, actor(), merchant_id)
-        changed = await merchants.update(
-            connection,
-            actor(),
-            merchant_id,
-            webhook_url=webhook_url,
-            webhooks=None if webhooks is None else webhooks == "on",
-            inactive_reason=reason,
-            **changes,
-        )
-    return described(changed)
+    allow_private = service.settings.webhook_allow_private
+    await submit(service, UpdateMerchant(actor(), merchant_id, given, allow_private))
+    return await _shown(service, merchant_id)
+
+
+async def _shown(service: Service, merchant_id: str) -> dict[str, object]:
+    async with connection_to(service.dsn) as connection:
+        return described(await merchants.show(connection, merchant_id))
 
 
 @merchant.command()
@@ -198,10 +197,10 @@ async def approve(
 @click.option("--max-payment", type=_max_payment, help="In laari; omit it for no limit.")
 @click.option("--mode", type=fields.MODE, default="live", help="Mode of the limit.")
 @click.option("--reason", type=fields.reason, help="Only operators see it.")
-@database_operation
+@operation
 @needs("merchants.change")
 async def set_limit(
-    connection: Connection,
+    service: Service,
     merchant_id: str,
     max_payment: int | None,
     mode: Mode,
@@ -211,8 +210,9 @@ async def set_limit(
 
     This applies to new payments, requests and charges.
     """
-    tenant = await merchants.tenant_of(connection, merchant_id, mode)
-    await merchants.set_limit(connection, actor(), tenant.id, max_payment, reason)
+    async with connection_to(service.dsn) as connection:
+        tenant = await merchants.tenant_of(connection, merchant_id, mode)
+    await submit(service, SetLimit(actor(), tenant.id, max_payment, reason))
     return {"merchant_id": merchant_id, "mode": mode, "max_payment": max_payment}
 
 

@@ -29,7 +29,7 @@ from laari.rules.payments.payment_requests import (
 )
 from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.payments.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
-from laari.rules.records import Tenant, TenantClock, Wallet
+from laari.rules.records import Tenant, TenantSettings, Wallet
 from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.fields import Timestamp
@@ -111,7 +111,7 @@ def move_clock(context: Context, fields: ClockFields) -> MoveClock | Refusal:
     return MoveClock(context.tenant, context.caller.actor, None if reset else advance)
 
 
-def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
+def clock_shown(clock: TenantSettings, backend: Backend) -> SandboxClock:
     now = local_time(datetime.now(UTC), clock)
     return SandboxClock(show(now), clock.clock_offset_seconds)
 

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note_of_tenant
-from laari.rules.records import Tenant, TenantClock
+from laari.rules.records import Tenant, TenantSettings
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
@@ -13,7 +15,7 @@ MAX_OFFSET_SECONDS = 100 * 366 * 86_400  # a hundred years either way keeps ever
 
 
 @dataclass(frozen=True, slots=True)
-class MoveClock(TenantCommand[TenantClock]):
+class MoveClock(TenantCommand[TenantSettings]):
     """Adds to the tenant's offset, or returns to real time if `advance_seconds` is None."""
 
     tenant: Tenant
@@ -21,10 +23,10 @@ class MoveClock(TenantCommand[TenantClock]):
     advance_seconds: int | None
 
     def needs(self, needs: Needs) -> None:
-        needs.lock(World.clocks, self.tenant.id)
+        needs.lock(World.tenant_settings, self.tenant.id)
 
-    def decide(self, world: World) -> TenantClock | Refusal:
-        clock = world.clocks.get(self.tenant.id)
+    def decide(self, world: World) -> TenantSettings | Refusal:
+        clock = world.tenant_settings.get(self.tenant.id)
         if clock is None or self.tenant.mode != "sandbox":
             return refuse("not_found")
         offset = (
@@ -32,8 +34,8 @@ class MoveClock(TenantCommand[TenantClock]):
         )
         if abs(offset) > MAX_OFFSET_SECONDS:
             return invalid("advance_seconds", "The clock cannot be moved more than 100 years.")
-        moved = TenantClock(clock.id, offset)
-        world.clocks.change(clock.id, moved)
+        moved = replace(clock, clock_offset_seconds=offset)
+        world.tenant_settings.change(clock.id, moved)
         if moved != clock:
             note_of_tenant(
                 world,

@@ -102,7 +102,7 @@ class InvitePerson(Command[Invited]):
         world.invited[self.place].add(email)
         link = f"{world.origin}{JOIN}/{secret}"
         if self.language is not None and is_sent:
-            name = world.workplaces[self.place].name
+            name = world.merchant_settings[self.place].name
             content = InvitationContent(name, role, expires_at, link)
             to = Recipient(email, None, self.language, None)
             send(world, to, "invitation", content)

@@ -30,7 +30,7 @@ def may_not_change(world: World, actor: Actor, place: str | None) -> Refusal | N
 
     A person's role is read again: it may have been lost since the request came.
     """
-    if place is not None and world.workplaces.get(place) is None:
+    if place is not None and world.merchant_settings.get(place) is None:
         return refuse("conflict", f"No merchant has the id {place}.")
     if actor.kind != "person":
         return lacks(actor, "operators.manage" if place is None else "people.manage")

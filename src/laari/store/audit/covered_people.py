@@ -1,6 +1,6 @@
 """The coverage of merchants, people, customers, wallets and log-ins."""
 
-from laari.rules.journal import CONTACT_CHANGE, CUSTOMER, WALLET
+from laari.rules.journal import CONTACT_CHANGE, CUSTOMER, MERCHANT, TENANT, WALLET
 from laari.store.audit.coverage import Covered, Journal
 
 _OWN_ONLY = "It can only prolong or shorten what its own person has."
@@ -9,23 +9,11 @@ _COUNTER = "A count of attempts: set back, it gives a guesser a few more."
 
 TABLES = {
     "merchants": Covered(
-        journal=Journal(
-            "merchant",
-            "r.id",
-            "id",
-            "name mode active inactive_reason secret_digest old_secret_digest "
-            "old_secret_until fee_bps fee_fixed webhook_url webhooks_enabled "
-            "requires_factor sandbox_account created_at",
-        ),
+        journal=Journal.of(MERCHANT, "r.id", "id"),
         keyed="secret_encrypted old_secret_encrypted",
     ),
     "tenants": Covered(
-        journal=Journal(
-            "tenant",
-            "r.id::text",
-            "id",
-            "merchant_id mode max_payment",
-        ),
+        journal=Journal.of(TENANT, "r.id::text", "id"),
         open={"Only a sandbox's clock can be moved.": "clock_offset_seconds"},
     ),
     "fee_history": Covered(sealed="recorded merchant_id since fee_bps fee_fixed xid"),

@@ -369,6 +369,12 @@ async def _load_tenants(connection: asyncpg.Connection, needs: Needs, world: Wor
     world.tenants.update(await tenants.by_id(connection, list(wanted)))
 
 
+async def _load_live_tenants(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the merchant: it is not approved meanwhile."""
+    wanted = needs.only_read(World.live_tenants)
+    world.live_tenants.update(await tenants.live_of(connection, wanted))
+
+
 async def _load_open_tills(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """Each by one statement, whose snapshot says what the closing has."""
     for tenant_id, till in sorted(needs.only_read(World.open_tills)):
@@ -410,6 +416,7 @@ _SPECIAL: dict[object, _Load] = {
     World.run_payouts: _load_run_payouts,
     World.payout_orders: _load_payout_orders,
     World.tenants: _load_tenants,
+    World.live_tenants: _load_live_tenants,
     World.refund_counts: _load_refund_counts,
     World.open_tills: _load_open_tills,
     World.topups: _load_topups,

@@ -175,50 +175,6 @@ def _secret_context(merchant_id: str) -> bytes:
     return f"merchant-secret {merchant_id}".encode()
 
 
-async def update(
-    connection: Connection,
-    actor: Actor,
-    merchant_id: str,
-    *,
-    mode: Mode | None = None,
-    active: bool | None = None,
-    webhook_url: str | None = None,
-    webhooks: bool | None = None,
-    fee_bps: int | None = None,
-    fee_fixed: int | None = None,
-    inactive_reason: str | None = None,
-) -> Merchant:
-    """Changes the given values; an empty webhook URL removes it.
-
-    The reason stays while the merchant is inactive.
-    """
-    async with acting(connection, actor, "merchant.update", inactive_reason):
-        row = await connection.fetchrow(
-            "UPDATE merchants SET mode = coalesce($2, mode), active = coalesce($3, active), "
-            "webhook_url = nullif(coalesce($4, webhook_url), ''), "
-            "webhooks_enabled = coalesce($5, webhooks_enabled), "
-            "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed), "
-            "inactive_reason = CASE WHEN NOT coalesce($3, active) "
-            "THEN coalesce($8, inactive_reason) END "
-            "WHERE id = $1 AND ($2::text IS NULL OR EXISTS "
-            "(SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = $2)) "
-            f"RETURNING {_COLUMNS}",
-            merchant_id,
-            mode,
-            active,
-            webhook_url,
-            webhooks,
-            fee_bps,
-            fee_fixed,
-            inactive_reason,
-        )
-    if row is None and not (await show(connection, merchant_id)).has_live:
-        raise LaariError(
-            f"{merchant_id} is not approved for live mode: use `laari merchant approve`"
-        )
-    return _found(row, merchant_id)
-
-
 async def show(connection: Connection, merchant_id: str) -> Merchant:
     row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
     return _found(row, merchant_id)
@@ -308,20 +264,6 @@ async def rotate_marked_key(
         if await key_mark(connection, merchant_id) != mark:
             return None
         return await rotate_key(connection, actor, master_key, merchant_id, overlap)
-
-
-async def set_limit(
-    connection: Connection,
-    actor: Actor,
-    tenant_id: int,
-    max_payment: int | None,
-    reason: str | None = None,
-) -> None:
-    """The largest new payment of a merchant in one mode; None for no limit of its own."""
-    async with acting(connection, actor, "merchant.set_limit", reason):
-        await connection.execute(
-            "UPDATE tenants SET max_payment = $2 WHERE id = $1", tenant_id, max_payment
-        )
 
 
 async def key_mark(connection: Connection, merchant_id: str) -> str:

@@ -1,5 +1,7 @@
 """The tenant of a credential, and the live side of a merchant."""
 
+from collections.abc import Collection
+
 from asyncpg import Connection
 
 from laari.rules.records import Mode, Tenant
@@ -50,6 +52,15 @@ async def by_secret_digest(connection: Connection, digests: list[bytes]) -> dict
 async def by_id(connection: Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
     rows = await connection.fetch(f"{SELECT} WHERE d.id = ANY($1)", tenant_ids)
     return {row["id"]: Tenant(*row) for row in rows}
+
+
+async def live_of(connection: Connection, merchants: Collection[str]) -> dict[str, int]:
+    """The live tenants of those that have one."""
+    rows = await connection.fetch(
+        "SELECT merchant_id, id FROM tenants WHERE merchant_id = ANY($1) AND mode = 'live'",
+        list(merchants),
+    )
+    return {row["merchant_id"]: row["id"] for row in rows}
 
 
 async def in_mode(connection: Connection, merchant_id: str, mode: Mode) -> Tenant | None:

@@ -11,8 +11,7 @@ from laari.edge.pages.person import ACCOUNT, FACTOR
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.store.people import memberships
-from laari.store.people.memberships import NotOwnerError
+from laari.rules.merchants.settings import RequireFactor
 
 OWN_FIRST = FormProblem(409, "Set up your own second factor first.")
 
@@ -51,12 +50,7 @@ async def require_factor(request: DashboardRequest) -> Reply | Problem:
     if required and not request.person.has_factor:
         return OWN_FIRST
     await request.confirm(always=True)
-    try:
-        await request.backend.write(
-            memberships.require_factor, request.actor, request.merchant.id, required
-        )
-    except NotOwnerError:
-        return FormProblem(403, "Only an owner can change this.")
+    await request.submit(RequireFactor(request.actor, request.merchant.id, required))
     return request.redirect(FACTOR, done="required")
 
 

@@ -9,13 +9,13 @@ from laari.edge.pages.dashboard.request import MODES, DashboardRequest
 from laari.edge.pages.request import Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.refusals import refuse
 from laari.rules.tokens import write_scope
 from laari.store.merchants import merchants, oauth
 
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
-SANDBOX_ONLY = refuse("invalid_request", "This merchant exists only in the sandbox.")
 NO_SCOPE = refuse("invalid_request", "Choose at least one scope for the client.")
 BAD_NAME = refuse(
     "invalid_request", f"The name may have at most {oauth.MAX_NAME} printable characters."
@@ -159,10 +159,8 @@ async def set_mode(request: DashboardRequest) -> Reply | Problem:
     mode = MODES.get(request.form.get("mode", ""))
     if mode is None:
         return refuse("invalid_request")
-    if mode == "live" and not request.merchant.has_live:
-        return SANDBOX_ONLY
     await request.confirm(always=True)
-    await request.backend.write(merchants.update, request.actor, request.merchant.id, mode=mode)
+    await request.submit(UpdateMerchant(request.actor, request.merchant.id, Changes(mode=mode)))
     return request.redirect("/keys", done="mode")
 
 

@@ -17,10 +17,9 @@ from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
+from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.webhooks import check_webhook_url
-from laari.store.merchants import merchants
 from laari.store.reads import deliveries, events
 
 TYPES = (*EVENTS, SAMPLE_EVENT)
@@ -67,20 +66,17 @@ async def show(request: DashboardRequest) -> Reply:
 
 async def save(request: DashboardRequest) -> Reply | Problem:
     """An empty URL removes it."""
-    url = request.form.get("webhook_url", "").strip()
-    if url:
-        refusal = check_webhook_url(url, request.backend.settings.webhook_allow_private)
-        if refusal is not None:
-            return refusal._replace(message=refusal.message.replace("webhook_url", "The URL"))
-    await request.confirm()
-    sends = "webhooks" in request.form
-    await request.backend.write(
-        merchants.update,
-        request.actor,
-        request.merchant.id,
-        webhook_url=url,
-        webhooks=sends,
+    changes = Changes(
+        webhook_url=request.form.get("webhook_url", "").strip(),
+        webhooks_enabled="webhooks" in request.form,
     )
+    await request.confirm()
+    allow_private = request.backend.settings.webhook_allow_private
+    outcome = await request.backend.spine.submit(
+        UpdateMerchant(request.actor, request.merchant.id, changes, allow_private)
+    )
+    if isinstance(outcome, Refusal):
+        return outcome._replace(message=outcome.message.replace("webhook_url", "The URL"))
     return request.redirect("/webhooks", done="webhook")
 
 

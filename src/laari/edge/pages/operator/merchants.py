@@ -12,6 +12,7 @@ from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
+from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.records import Mode
 from laari.rules.terms import MAX_REASON
@@ -119,7 +120,7 @@ async def _set_limit(request: OperatorRequest, merchant: Merchant) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
     mode = _mode(request, merchant)
     tenant = await request.backend.ask(tenants.of_merchant, merchant.id, mode)
-    await request.backend.write(merchants.set_limit, request.actor, tenant.id, max_payment, reason)
+    await request.submit(SetLimit(request.actor, tenant.id, max_payment, reason))
     return request.redirect(f"/merchants/{merchant.id}", mode=mode, done="limit")
 
 
@@ -170,21 +171,15 @@ async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply | 
 
 async def _pause(request: OperatorRequest, merchant: Merchant) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
-    await _set_active(request, merchant.id, False, reason)
+    await request.submit(
+        UpdateMerchant(request.actor, merchant.id, Changes(active=False, inactive_reason=reason))
+    )
     return request.redirect(f"/merchants/{merchant.id}", done="paused")
 
 
 async def _resume(request: OperatorRequest, merchant: Merchant) -> Reply:
-    await _set_active(request, merchant.id, True, None)
+    await request.submit(UpdateMerchant(request.actor, merchant.id, Changes(active=True)))
     return request.redirect(f"/merchants/{merchant.id}", done="resumed")
-
-
-async def _set_active(
-    request: OperatorRequest, merchant_id: str, active: bool, reason: str | None
-) -> None:
-    await request.backend.write(
-        merchants.update, request.actor, merchant_id, active=active, inactive_reason=reason
-    )
 
 
 async def _password_link(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:

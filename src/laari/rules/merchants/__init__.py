@@ -1,0 +1,1 @@
+"""Merchants: commands about their settings, terms, keys and applications."""
