@@ -112,6 +112,7 @@ laari() { "${IMAGE[@]}" laari "$@"; }
 serve() {
   "${IMAGE[@]}" laari serve --host 0.0.0.0 --port 8000 >> "$AT/laari.log" 2>&1 & server=$!
   ready http://127.0.0.1:8000/readyz
+  "${IMAGE[@]}" laari-ready
 }
 if "${IMAGE[@]}" touch /opt/laari/x 2>/dev/null; then echo "the root is not read-only"; exit 1; fi
 BEGAN=$(date +%s%N)
@@ -139,7 +140,7 @@ def test_the_image_takes_a_payment_and_keeps_it(
     root, size = _image(buildah, base, "laari")
     assert 0 < size < MOST_IMAGE_MEGABYTES
     assert _configuration(buildah, "laari", "User") == "laari"
-    assert "/readyz" in _configuration(buildah, "laari", "Healthcheck")
+    assert "laari-ready" in _configuration(buildah, "laari", "Healthcheck")
     said = inside(
         root,
         _READY + _CONTAINER + _FIRST_PAYMENT + _PAY + _IS_PAID + _RESTART_AND_AUDIT + _IS_PAID,

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from laari.store.reads import health
 from tests.audit.books import seal_all, write_books
 from tests.serving import Service, serving
 
@@ -44,3 +45,22 @@ def _note(service: Service) -> None:
         "UPDATE installation SET last_backup_at = now(), last_audit_at = now(), "
         "last_audit_ok = true"
     )
+
+
+def test_the_rules_have_the_limits_of_the_page_health() -> None:
+    rules = "\n".join(expressions()["alerts.yml"])
+    for metric, limit in (
+        ("webhooks_oldest_seconds", f"{health.LATE}"),
+        ("messages_oldest_seconds", f"{health.LATE}"),
+        ("last_audit_age_seconds", f"{health.AUDIT_AGE.days} * 86400"),
+        ("last_backup_age_seconds", f"{health.BACKUP_AGE.days} * 86400"),
+    ):
+        assert f"laari_{metric} > {limit}\n" in f"{rules}\n"
+
+
+def test_every_alert_that_the_documentation_names_is_a_rule() -> None:
+    rules = set(re.findall(r"alert: (\w+)", (FOLDER / "alerts.yml").read_text()))
+    pages = [page.read_text() for page in (FOLDER.parent / "docs").rglob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`(Laari[A-Z][a-zA-Z]+)`", page)}
+    assert named
+    assert named - rules == set()

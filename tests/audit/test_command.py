@@ -120,3 +120,13 @@ def test_a_terminal_sees_progress(audit: Audit, monkeypatch: pytest.MonkeyPatch)
     status, out, _ = audit("--json")
     assert status == 0
     assert json.loads(out)["ok"] is True  # standard output stays one value
+
+
+def test_a_column_that_the_checks_need_and_somebody_renamed_is_one_line(
+    audit: Audit, dsn: str
+) -> None:
+    _execute(dsn, "ALTER TABLE transfers RENAME COLUMN amount TO laari")
+    status, out, err = audit("--json")
+    assert (status, out) == (1, "")
+    assert err.startswith("laari: the schema is not that of this version of Laari: column ")
+    assert err.count("\n") == 1

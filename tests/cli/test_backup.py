@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from laari.cli.main import run
 from laari.engine.backup_files import INFO, read_info, write_info
 from laari.engine.embedded import embedded_server
-from laari.store.postgres.migrate import known_migrations, migrate
+from laari.store.postgres.migrate import migrate
 from laari.store.secrets import load_master_key
 from tests.cli.installations import Commands, environment
 from tests.store.engines import ask
@@ -87,28 +87,6 @@ def test_what_was_saved_comes_back(laari: Commands, data: Path, tmp_path: Path) 
     assert stat.S_IMODE((tmp_path / "new" / "master.key").stat().st_mode) == 0o600
     # Nothing serves that one: the command starts its server, and stops it again.
     assert laari(tmp_path / "new", "backup", tmp_path / "b2", "--json").json["wal"]["timeline"] == 2
-
-
-@pytest.mark.parametrize(("more", "then"), [(1, "laari migrate"), (-1, "version of Laari")])
-def test_a_backup_of_another_schema_says_that_it_was_not_audited(
-    laari: Commands,
-    saved: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    more: int,
-    then: str,
-) -> None:
-    known = known_migrations()
-    other = [*known, known[-1]] if more > 0 else known[:more]
-    for module in ("laari.cli.backup", "laari.engine.restore"):
-        monkeypatch.setattr(f"{module}.known_migrations", lambda: other)
-    ended = laari(tmp_path / "new", "restore", saved, "--json")
-    assert ended.status == 0
-    shown = json.loads(ended.out)
-    assert (shown["audited"], shown["ok"]) == (False, None)
-    assert "restored, but not audited" in ended.error
-    assert f"version {len(known)}" in ended.error
-    assert then in ended.error
 
 
 def test_the_key_is_in_no_file_of_a_backup_unless_asked_for(

@@ -122,6 +122,9 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
     file = laari("payout", "file", "1", "--out", str(out), "--json").json
     assert (file["orders"], file["total"]) == (2, 50_000)
     assert "exists already" in laari("payout", "file", "1", "--out", str(out)).err
+    missing = out.parent / "missing" / "file.csv"
+    refused = laari("payout", "file", "1", "--out", str(missing)).err
+    assert refused == f"laari: {missing} cannot be written: No such file or directory\n"
     copy = tmp_path / "copy.csv"
     assert (
         laari("payout", "file", "1", "--out", str(copy), "--json").json["digest"] == file["digest"]

@@ -472,6 +472,9 @@ def untouched(engine, tmp_path: Path) -> Iterator[Service]:
 
 async def test_health_shows_the_last_audit(untouched: Service) -> None:
     service, support = untouched, await desk_of(untouched, "support")
+    metrics = httpx.get(service.metrics_url).text
+    for age in ("laari_last_audit_age_seconds", "laari_last_backup_age_seconds"):
+        assert 0 <= float(metrics.split(f"\n{age} ")[1].split("\n")[0]) < 600, "since installation"
     audited = await asyncio.to_thread(service.laari, "audit")
     assert audited.returncode == 0, audited.stderr
     shown = support.get("/health").text
@@ -480,8 +483,8 @@ async def test_health_shows_the_last_audit(untouched: Service) -> None:
     asked = await asyncio.to_thread(service.laari, "health", "--json")
     found = json.loads(asked.stdout)
     state = {check["name"]: check["ok"] for check in found["checks"]}
-    assert (found["ok"], state["Last audit"], state["Processes"]) == (False, True, True)
-    assert not state["Last backup"]
+    assert (found["ok"], state["Last audit"], state["Processes"]) == (True, True, True)
+    assert state["Last backup"], "the installation is new"
     [second] = [check for check in found["checks"] if check["name"] == "Second person"]
     told = "One person can move money alone."
     assert (second["ok"], second["notice"], second["text"]) == (True, True, told)
@@ -495,6 +498,27 @@ async def test_health_shows_the_last_audit(untouched: Service) -> None:
     assert "laari_second_person 0" in metrics
     assert "laari_last_audit_age_seconds" in metrics
     assert "laari_webhooks_failed 0" in metrics
+
+
+async def test_health_is_not_ok_without_backups_until_one_is_recorded(untouched: Service) -> None:
+    service = untouched
+    service.execute("UPDATE installation SET created_at = now() - interval '3 days'")
+    asked = await asyncio.to_thread(service.laari, "health", "--json")
+    assert (asked.returncode, json.loads(asked.stdout)["ok"]) == (1, False)
+    assert asked.stderr == "laari: not ok: Last backup\n"
+    age = httpx.get(service.metrics_url).text.split("\nlaari_last_backup_age_seconds ")[1]
+    assert float(age.split("\n")[0]) > 2 * 86_400
+    recorded = await asyncio.to_thread(service.laari, "backup", "--record", "--json")
+    assert "recorded_at" in json.loads(recorded.stdout)
+    asked = await asyncio.to_thread(service.laari, "health", "--json")
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("given", [[], ["there", "--record"], ["--record", "--with-key"]])
+def test_a_backup_has_a_directory_or_is_recorded(service: Service, given: list[str]) -> None:
+    refused = service.laari("backup", *given)
+    assert refused.returncode == 1
+    assert refused.stderr == "laari: name a new directory, or use --record alone\n"
 
 
 async def test_an_unknown_page_of_the_desk(service: Service) -> None:

@@ -4,14 +4,14 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 import click
 from msgspec.structs import asdict
 
-from laari.cli.terminal.operation import json_option, show
+from laari.cli.terminal.operation import in_service, json_option, show
 from laari.cli.terminal.output import complain, path_text
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.progress import progress_bar
@@ -19,12 +19,12 @@ from laari.engine.backup import Source, make_backup
 from laari.engine.data_directory import refuse_shared
 from laari.engine.restore import Wanted, restore
 from laari.errors import LaariError
-from laari.process.open import open_engine
+from laari.process.open import Service, open_engine
 from laari.rules.calendar import MALDIVES
+from laari.rules.calendar import show as show_time
 from laari.settings import Settings, read_settings
 from laari.store.merchants.installation import note_backup
-from laari.store.postgres.migrate import known_migrations
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import SchemaError, connection_to
 
 _folder = click.Path(path_type=Path)
 
@@ -38,17 +38,25 @@ def moment(value: str) -> datetime:
 
 
 @click.command("backup")
-@click.argument("folder", metavar="DIR", type=_folder)
+@click.argument("folder", metavar="DIR", type=_folder, required=False)
 @click.option("--with-key", is_flag=True, help="Include the master key.")
+@click.option(
+    "--record", is_flag=True, help="Copy nothing: note that another program made a backup now."
+)
 @json_option
 @needs("service.run")
-def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
+def backup_command(folder: Path | None, with_key: bool, record: bool, as_json: bool) -> None:
     """Copy the embedded database to a new directory.
 
     Verifies the copy. The service may run meanwhile. The copy does not contain the master key: keep
-    it elsewhere.
+    it elsewhere. `laari health` and the metrics show the age of the last backup.
     """
+    if (folder is None) != record or (record and with_key):
+        raise LaariError("name a new directory, or use --record alone")
     settings = read_settings(os.environ)
+    if folder is None:
+        show(in_service(_record), as_json)
+        return
     _refuse_external(settings)
     if not (settings.data_dir / "postgres").exists():
         raise LaariError(f"there is no database in {settings.data_dir}: set LAARI_DATA_DIR")
@@ -59,7 +67,9 @@ def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
     ):
         source = Source(service.dsn, service.master_key, settings.data_dir)
         made = make_backup(source, folder, progress, with_key=with_key)
-        asyncio.run(_note(service.dsn))
+        # A backup is made before an upgrade, so an older schema may have no place for the note.
+        with suppress(SchemaError):
+            asyncio.run(_note(service.dsn))
     show(
         {
             "path": str(folder.absolute()),
@@ -80,6 +90,11 @@ def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
 async def _note(dsn: str) -> None:
     async with connection_to(dsn) as connection:
         await note_backup(connection)
+
+
+async def _record(service: Service) -> dict[str, object]:
+    async with connection_to(service.dsn) as connection:
+        return {"recorded_at": show_time(await note_backup(connection))}
 
 
 def _refuse_external(settings: Settings) -> None:
@@ -144,14 +159,7 @@ def restore_command(
     }
     show(shown, as_json)
     if report is None:
-        version, own = made.schema_version, len(known_migrations())
-        then = "run `laari migrate`, then `laari audit`"
-        if version > own:
-            then = "audit it with the version of Laari that made it"
-        complain(
-            f"restored, but not audited: the backup has schema version {version}, this program "
-            f"has {own}; {then}"
-        )
+        complain(f"restored, but not audited: {made.not_audited}; then run `laari audit`")
     elif not report.ok:
         raise LaariError("restored, but the books do not balance: run `laari audit`")
 

@@ -7,7 +7,7 @@ import click
 
 from laari.cli.money.payouts import require_absent, write_new
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import database_operation, operation
+from laari.cli.terminal.operation import database_operation, in_service, json_option, show
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -20,18 +20,30 @@ from laari.store.reads.money import volume
 
 
 @click.command("health")
-@operation
+@json_option
 @needs("merchants.read")
-async def health_command(service: Service) -> dict[str, object]:
-    """Show what the person on call looks at first."""
+def health_command(as_json: bool) -> None:
+    """Show what the person on call looks at first.
+
+    The exit status is 1 if a check is not ok.
+    """
+    found, failed = in_service(_health)
+    show(found, as_json)
+    if failed:
+        raise LaariError(f"not ok: {', '.join(failed)}")
+
+
+async def _health(service: Service) -> tuple[dict[str, object], list[str]]:
+    """What to show, and the names of the checks that are not ok."""
     async with connection_to(service.dsn) as connection:
         found = await health.read(connection)
     settings = service.settings
     checks = health.checks(
         found, datetime.now(UTC), settings.second_operator_above, settings.sms_per_hour
     )
-    return {
-        "ok": all(check.ok for check in checks),
+    failed = [check.name for check in checks if not check.ok]
+    shown = {
+        "ok": not failed,
         "checks": [{**check._asdict(), "at": show_or_none(check.at)} for check in checks],
         "processes": [
             {
@@ -48,6 +60,7 @@ async def health_command(service: Service) -> dict[str, object]:
             for each in found.failing
         ],
     }
+    return shown, failed
 
 
 @click.command("volume")

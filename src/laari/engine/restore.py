@@ -25,7 +25,7 @@ from laari.engine.programs import MAJOR_VERSION, EngineError
 from laari.engine.wal_archive import fetch_command, missing_segment
 from laari.store.audit import Report, audit
 from laari.store.files import sync_folder
-from laari.store.postgres.migrate import known_migrations, schema_version
+from laari.store.postgres.migrate import MigrationError, check, schema_version
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import fingerprint, read_key, write_key
 
@@ -41,10 +41,11 @@ class Restored(Struct, frozen=True):
     timeline: int
     last_transaction_at: datetime | None  # the last one that was replayed
     schema_version: int
-    audit: Report | None  # null if the schema has another version than this code
+    not_audited: str | None  # why: the schema has another version than this code
+    audit: Report | None
 
 
-_Found: TypeAlias = tuple[int, datetime | None, int, Report | None]  # the last fields
+_Found: TypeAlias = tuple[int, datetime | None, int, str | None, Report | None]  # the last fields
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -232,5 +233,11 @@ async def _look(dsn: str) -> _Found:
         segment, last = await connection.fetchrow(
             "SELECT pg_walfile_name(pg_current_wal_insert_lsn()), pg_last_xact_replay_timestamp()"
         )
-        report = await audit(connection) if version == len(known_migrations()) else None
-    return int(segment[:8], 16), last, version, report
+        reason, report = None, None
+        try:
+            await check(dsn)
+        except MigrationError as error:
+            reason = str(error)
+        else:
+            report = await audit(connection)
+    return int(segment[:8], 16), last, version, reason, report

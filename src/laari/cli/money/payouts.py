@@ -1,7 +1,8 @@
 """`laari payout`: runs of payouts to merchants' bank accounts."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -198,15 +199,28 @@ async def file(service: Service, number: int, out: Path | None) -> dict[str, obj
 
 
 def require_absent(out: Path | None) -> None:
-    if out is not None and out.exists():
+    if out is None:
+        return
+    with _named(out):
+        exists = out.exists()
+    if exists:
         raise LaariError(f"{path_text(out)} exists already")
 
 
 def write_new(out: Path, content: bytes) -> None:
-    with out.open("xb") as target:
+    with _named(out), out.open("xb") as target:
         target.write(content)
         target.flush()
         os.fsync(target.fileno())
+
+
+@contextmanager
+def _named(out: Path) -> Iterator[None]:
+    """Says which file failed; within a connection, the error would count as one of the network."""
+    try:
+        yield
+    except OSError as error:
+        raise LaariError(f"{path_text(out)} cannot be written: {error.strerror}") from None
 
 
 @payout.command()

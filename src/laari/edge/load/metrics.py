@@ -177,8 +177,9 @@ def _noted_lines(noted: Noted, now: float) -> Iterator[str]:
     yield from _gauge("sms_last_hour", "SMS sent in the last hour.", noted.sms_of_last_hour)
     for name, moment in (
         ("last_seal", noted.last_seal_at),
-        ("last_audit", noted.last_audit_at),
-        ("last_backup", noted.last_backup_at),
+        # A rule finds the installation whose books nobody has ever audited or saved, too.
+        ("last_audit", noted.last_audit_at or noted.installed_at),
+        ("last_backup", noted.last_backup_at or noted.installed_at),
     ):
         if moment is not None:
             age = max(0.0, now - moment.timestamp())

@@ -189,7 +189,13 @@ async def _run(
             await settle(own, since_seal)
             await work(own)
 
-    await asyncio.gather(work(connection), *map(work_beside, beside))
+    try:
+        # Ends all of them if one fails: a transaction cannot end while its statement runs.
+        async with asyncio.TaskGroup() as group:
+            for each in (work(connection), *map(work_beside, beside)):
+                group.create_task(each)
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
     return [difference for number in sorted(found) for difference in found[number]]
 
 

@@ -2,6 +2,7 @@
 
 import hmac
 from contextlib import suppress
+from datetime import datetime
 
 import asyncpg
 from asyncpg import Connection
@@ -45,10 +46,12 @@ async def known_public_url(connection: Connection) -> str | None:
     return url
 
 
-async def note_backup(connection: Connection) -> None:
+async def note_backup(connection: Connection) -> datetime:
     """For the health page and the metrics."""
-    with suppress(asyncpg.ReadOnlySQLTransactionError):
-        await connection.execute("UPDATE installation SET last_backup_at = now()")
+    at: datetime = await connection.fetchval(
+        "UPDATE installation SET last_backup_at = now() RETURNING last_backup_at"
+    )
+    return at
 
 
 async def note_audit(connection: Connection, ok: bool) -> None:

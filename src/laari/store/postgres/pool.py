@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
 
-from laari.errors import ConnectionLostError, UnavailableError
+from laari.errors import ConnectionLostError, LaariError, UnavailableError
 from laari.spine.engine import OutcomeUnknown
 from laari.store.postgres.connect import STALE_SECONDS, close, connect, is_lost, prove_writable
 from laari.store.postgres.deadlines import Watch
@@ -44,6 +44,10 @@ PROBE_EVERY_SECONDS = 1.0
 _LOST = "the connection to the database was lost: the last write may or may not be done"
 
 
+class SchemaError(LaariError):
+    """A statement names a table or column that the database does not have."""
+
+
 @asynccontextmanager
 async def connection_to(
     dsn: str, seconds: float = OPERATION_SECONDS, **settings: str
@@ -56,6 +60,8 @@ async def connection_to(
         yield connection
     except asyncpg.ReadOnlySQLTransactionError:
         raise UnavailableError("the database cannot be written: it is read-only") from None
+    except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError) as error:
+        raise SchemaError(f"the schema is not that of this version of Laari: {error}") from error
     except Exception as error:
         if is_lost(error):
             raise ConnectionLostError(_LOST) from error

@@ -32,6 +32,7 @@ class FailingMerchant(Struct, frozen=True):
 class Noted(Struct, frozen=True):
     """What commands and the background process have noted; None if it never happened."""
 
+    installed_at: datetime
     deliveries_failed: int
     messages_failed: int
     sms_of_last_hour: int
@@ -80,6 +81,7 @@ async def noted(connection: Connection) -> Noted:
         f"WHERE status = 'failed' LIMIT {MAX_COUNTED}) AS m) AS messages_failed, "
         f"({messages.SMS_OF_LAST_HOUR}) AS sms_of_last_hour, "
         "s.number AS last_seal_number, s.sealed_at AS last_seal_at, "
+        "coalesce(i.created_at, now()) AS installed_at, "
         "i.last_audit_at, i.last_audit_ok, i.last_backup_at "
         "FROM (SELECT true) AS one LEFT JOIN installation i ON true LEFT JOIN LATERAL "
         "(SELECT number, sealed_at FROM seals ORDER BY number DESC LIMIT 1) AS s ON true"
@@ -136,13 +138,14 @@ def checks(
         _noted(
             "Last audit",
             noted.last_audit_at,
-            noted.last_audit_ok is True and _is_within(noted.last_audit_at, AUDIT_AGE, now),
+            noted.last_audit_ok is not False
+            and now - (noted.last_audit_at or noted.installed_at) < AUDIT_AGE,
             "found differences" if noted.last_audit_ok is False else "never, by laari audit",
         ),
         _noted(
             "Last backup",
             noted.last_backup_at,
-            _is_within(noted.last_backup_at, BACKUP_AGE, now),
+            now - (noted.last_backup_at or noted.installed_at) < BACKUP_AGE,
             "never, by laari backup",
         ),
         Check(
@@ -162,7 +165,3 @@ def _second_person(above: int | None) -> Check:
 
 def _noted(name: str, at: datetime | None, ok: bool, otherwise: str) -> Check:
     return Check(name, ok, "" if at is not None and ok else otherwise, at)
-
-
-def _is_within(at: datetime | None, age: timedelta, now: datetime) -> bool:
-    return at is not None and now - at < age
