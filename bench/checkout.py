@@ -42,7 +42,8 @@ def _new_page(connection: http.client.HTTPConnection, secret_key: str) -> str:
     body = {"reference": secrets.token_hex(16), "amount": 12500, "title": "Two coffees"}
     headers = {"X-API-Key": secret_key, "Content-Type": "application/json"}
     connection.request("POST", "/merchant/payments", json.dumps(body), headers)
-    return urlsplit(json.loads(connection.getresponse().read())["data"]["payment_url"]).path
+    url: str = json.loads(connection.getresponse().read())["data"]["payment_url"]
+    return urlsplit(url).path
 
 
 def _first_byte_ms(connection: http.client.HTTPConnection, path: str) -> float:

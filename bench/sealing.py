@@ -58,4 +58,5 @@ async def _seal(connection: asyncpg.Connection, key: bytes) -> float:
     while more:
         async with connection.transaction():
             more = (await seal_next(connection, key)).more
-    return time.process_time() + sum(engine.cpu_times()[:2]) - began
+    used: float = time.process_time() + sum(engine.cpu_times()[:2]) - began
+    return used

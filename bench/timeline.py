@@ -115,7 +115,7 @@ def _line(name: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def _checkpoints(spans: Sequence[Span], across: Scale) -> list[str]:
-    parts = []
+    parts: list[str] = []
     for span in spans:
         if span.kind == "checkpoint":
             begin, end = across(span.begin), across(span.end)

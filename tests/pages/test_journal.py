@@ -76,6 +76,7 @@ UNJOURNALLED = {
     "/account/logout-everywhere": "the person's own sessions",
     "/account/sessions/{id}": "ends sessions, which are no settings",
     "/account/end-others": "the person's own sessions",
+    "/account/messages": "the person's own wishes; messages about security are always sent",
     "/dashboard/login/code": "a part of the log-in",
     "/dashboard/forgotten": "for strangers; a message that is sent has its own log",
     "/payments/new": "creates have events and saved responses",
