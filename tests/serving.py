@@ -23,10 +23,11 @@ import httpx
 
 from laari.cli.main import run
 from laari.rules.people.scopes import SCOPES
-from laari.store.merchants import merchants, oauth
+from laari.store.merchants import merchants
 from laari.store.people import customers
 from laari.store.people.acting import acting
 from laari.store.postgres.connect import connect
+from tests import shops
 from tests.actors import OPERATOR
 from tests.cli.installations import environment
 from tests.patience.sitecustomize import python_path
@@ -216,7 +217,7 @@ class Merchant:
     def client(self, scope: str = " ".join(SCOPES)) -> tuple[str, str]:
         """The id and secret of a new OAuth client."""
         client, secret = self.service.database.run(
-            lambda connection: oauth.create_client(
+            lambda connection: shops.create_client(
                 connection, OPERATOR, self.service.master_key, self.id, scope
             )
         )

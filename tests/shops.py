@@ -1,11 +1,14 @@
 """Merchants in tests: their commands, decided in a transaction of the test's connection."""
 
+from datetime import timedelta
 from typing import Any
 
 from asyncpg import Connection
 
 from laari.rules.actors import Actor
+from laari.rules.merchants.keys import NO_OVERLAP, CreateClient, EndOldKey, RevokeClient, RotateKey
 from laari.rules.merchants.settings import Changes, UpdateMerchant
+from laari.rules.records import OAuthClient
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.people.acting import acting
@@ -26,3 +29,30 @@ async def set_fee(connection: Connection, actor: Actor, merchant_id: str, fee_bp
         await connection.execute(
             "UPDATE merchants SET fee_bps = $2 WHERE id = $1", merchant_id, fee_bps
         )
+
+
+async def rotate_key(
+    connection: Connection,
+    actor: Actor,
+    master: bytes,
+    merchant_id: str,
+    overlap: timedelta = NO_OVERLAP,
+) -> tuple[Merchant, str]:
+    new = await decided(connection, RotateKey(actor, merchant_id, overlap), master=master)
+    return await merchants.show(connection, merchant_id), new.secret_key
+
+
+async def end_old_key(connection: Connection, actor: Actor, merchant_id: str) -> Merchant:
+    await decided(connection, EndOldKey(actor, merchant_id))
+    return await merchants.show(connection, merchant_id)
+
+
+async def create_client(
+    connection: Connection, actor: Actor, master: bytes, merchant_id: str, scope: str, **more: Any
+) -> tuple[OAuthClient, str]:
+    made = await decided(connection, CreateClient(actor, merchant_id, scope, **more), master=master)
+    return made.client, made.secret
+
+
+async def revoke_client(connection: Connection, actor: Actor, client_id: str) -> OAuthClient:
+    return await decided(connection, RevokeClient(actor, client_id))

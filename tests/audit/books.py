@@ -27,11 +27,11 @@ from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
-from laari.store.merchants import merchants, oauth
+from laari.store.merchants import merchants
 from laari.store.people import customers, identities, second_factors
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
-from tests import people
+from tests import people, shops
 from tests.actors import MASTER, OPERATOR, PERSON
 from tests.deciding import done
 
@@ -199,10 +199,10 @@ async def write_more(dsn: str) -> None:
     await _deliver(dsn)
     async with connection_to(dsn) as connection:
         for scope in ("payments:read", "payments:create"):
-            client, _ = await oauth.create_client(
+            client, _ = await shops.create_client(
                 connection, OPERATOR, MASTER, shop.merchant.id, scope
             )
-        await oauth.revoke_client(connection, OPERATOR, client.id)
+        await shops.revoke_client(connection, OPERATOR, client.id)
         login = NewLogin("hash")
         for email, role, till in (
             ("owner@stall.mv", "owner", None),

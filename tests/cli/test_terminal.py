@@ -34,13 +34,13 @@ from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants, oauth
+from laari.store.merchants import merchants
 from laari.store.people import customers, identities, second_factors
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.people import persons
 from laari.visible import visible, visible_json
-from tests import people
+from tests import people, shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 from tests.logins import opened
@@ -139,7 +139,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         )
         identity = Identity("passport", HOSTILE, date(1990, 1, 1), HOSTILE)
         await identities.enter(connection, OPERATOR, MASTER_KEY, customer.id, identity, "x")
-        client, _ = await oauth.create_client(
+        client, _ = await shops.create_client(
             connection, OPERATOR, MASTER, merchant_id, "payments:read"
         )
         tenant = await tenants.of_merchant(connection, merchant_id, "live")

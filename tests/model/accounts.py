@@ -7,8 +7,9 @@ from typing import Any
 
 import asyncpg
 
-from laari.store.merchants import merchants, oauth
+from laari.store.merchants import merchants
 from laari.store.people import customers
+from tests import shops
 from tests.actors import OPERATOR
 from tests.logins import opened
 from tests.model.reference.access import SCOPES
@@ -72,7 +73,7 @@ async def _shop(connection: asyncpg.Connection, service: Service, name: str, mod
     )
     clients = {}
     for kind, scopes in CLIENTS.items():
-        client, secret = await oauth.create_client(
+        client, secret = await shops.create_client(
             connection, OPERATOR, service.master_key, made.merchant.id, " ".join(scopes)
         )
         clients[kind] = (client.id, secret)

@@ -20,7 +20,6 @@ from laari.rules.actors import Actor
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import PersonId, show_whose
-from laari.store.merchants import merchants
 from laari.store.people import password_links, sessions
 from laari.store.reads.people import persons
 from tests import people, shops
@@ -122,7 +121,7 @@ def with_client(shop: Merchant) -> str:
 
 def rotated(shop: Merchant) -> str:
     async def rotate(connection: asyncpg.Connection) -> None:
-        await merchants.rotate_key(
+        await shops.rotate_key(
             connection, OPERATOR, shop.service.master_key, shop.id, timedelta(hours=1)
         )
 

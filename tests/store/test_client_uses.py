@@ -10,6 +10,7 @@ import pytest
 from laari.store.merchants import client_uses, merchants, oauth
 from laari.store.merchants.client_uses import ClientUses
 from laari.store.postgres.pool import Pool, connection_to, open_pool
+from tests import shops
 from tests.actors import MASTER, OPERATOR
 
 
@@ -28,7 +29,7 @@ async def pool(dsn: str) -> AsyncIterator[Pool]:
 
 async def make_client(connection: asyncpg.Connection) -> str:
     new = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
-    return (await oauth.create_client(connection, OPERATOR, MASTER, new.merchant.id, ""))[0].id
+    return (await shops.create_client(connection, OPERATOR, MASTER, new.merchant.id, ""))[0].id
 
 
 async def last_use(connection: asyncpg.Connection, client_id: str) -> datetime | None:
@@ -92,7 +93,7 @@ async def test_a_write_that_fails_fails_nothing_else(
 async def test_a_locked_client_is_not_waited_for(dsn: str, connection: asyncpg.Connection) -> None:
     client = await make_client(connection)
     async with connection.transaction():
-        await oauth.revoke_client(connection, OPERATOR, client)
+        await shops.revoke_client(connection, OPERATOR, client)
         async with connection_to(dsn) as another:
             await another.execute("SET statement_timeout = '5s'")
             await oauth.note_uses(another, [client])

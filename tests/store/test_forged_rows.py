@@ -27,6 +27,7 @@ from laari.store.people import (
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import invitations
 from laari.store.secrets import derive
+from tests import shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.logins import opened, password_link
 from tests.messages.outbox import content_of
@@ -161,7 +162,7 @@ async def test_a_sign_up_proves_the_number_that_got_the_code(people: People) -> 
 async def test_an_access_token_keeps_its_client_and_scope(people: People, dsn: str) -> None:
     connection = people.connection
     clients = [
-        (await oauth.create_client(connection, OPERATOR, MASTER, people.shop, scope))[0].id
+        (await shops.create_client(connection, OPERATOR, MASTER, people.shop, scope))[0].id
         for scope in ("payments:read", "payments:create")
     ]
     held = oauth.token_digest(MASTER, TOKEN)

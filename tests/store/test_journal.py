@@ -29,7 +29,7 @@ from laari.rules.world import World
 from laari.store.audit.covered import TABLES
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
-from laari.store.merchants import merchants, oauth
+from laari.store.merchants import merchants
 from laari.store.merchants.tiers import set_tier
 from laari.store.people import (
     customers,
@@ -135,7 +135,7 @@ async def test_a_new_merchant_is_written_with_everything_that_belongs_to_it(conn
 )
 async def test_a_change_without_an_actor_is_refused(connection, statement: str) -> None:
     shop = await make_shop(connection)
-    await oauth.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "payments:read")
+    await shops.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "payments:read")
     await with_people(connection, shop.merchant.id)
     for table, column in (("wallets", "tier"), ("tenants", "merchant_id")):
         await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fkey")
@@ -156,7 +156,7 @@ async def test_the_first_tiers_have_an_entry_of_the_schema(connection) -> None:
 async def test_a_change_of_nothing_is_no_entry(connection) -> None:
     shop = await make_shop(connection)
     await shops.update(connection, OPERATOR, shop.merchant.id, fee_bps=0)
-    await merchants.end_old_key(connection, OPERATOR, shop.merchant.id)
+    await shops.end_old_key(connection, OPERATOR, shop.merchant.id)
     await set_tier(connection, OPERATOR, "basic", {})
     for action in ("merchant.update", "merchant.end_old_key", "tier.set"):
         assert await entries(connection, action) == []
@@ -164,7 +164,7 @@ async def test_a_change_of_nothing_is_no_entry(connection) -> None:
 
 async def test_uses_and_clocks_and_balances_fire_nothing(connection) -> None:
     shop = await make_shop(connection)
-    await oauth.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "payments:read")
+    await shops.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "payments:read")
     count = await connection.fetchval("SELECT count(*) FROM journal")
     for statement in (
         "UPDATE oauth_clients SET last_used_at = now()",
@@ -190,8 +190,8 @@ async def test_only_a_digest_of_a_password_is_written(connection) -> None:
 
 async def test_no_secret_is_in_the_journal(connection) -> None:
     shop = await make_shop(connection)
-    client, secret = await oauth.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "")
-    _, rotated = await merchants.rotate_key(connection, OPERATOR, bytes(32), shop.merchant.id)
+    client, secret = await shops.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "")
+    _, rotated = await shops.rotate_key(connection, OPERATOR, bytes(32), shop.merchant.id)
     made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
     text = str(await connection.fetch("SELECT * FROM journal"))
     for secret_value in (shop.secret_key, secret, rotated, made.api_key, made.password):

@@ -78,7 +78,7 @@ async def test_the_secret_key_is_found_by_digest_and_opens_with_the_master_key(
 
 async def test_rotating_the_key_ends_the_old_one(connection: asyncpg.Connection) -> None:
     new = await make_merchant(connection)
-    _, rotated = await merchants.rotate_key(connection, OPERATOR, MASTER_KEY, new.merchant.id)
+    _, rotated = await shops.rotate_key(connection, OPERATOR, MASTER_KEY, new.merchant.id)
     found = await tenants.by_secret_digest(
         connection,
         [of_key(new.secret_key), of_key(rotated)],

@@ -68,6 +68,8 @@ LOOKUP_KEYS: dict[str, Any] = {
     "fund_movement_counts": 1,
     "tenants": 1,
     "live_tenants": "merchant",
+    "client_owners": "client",
+    "client_counts": "merchant",
     "order_payouts": "LP000001R0001",
     "run_payouts": UUID(int=7),
     "payout_orders": UUID(int=7),
@@ -95,6 +97,7 @@ FOUND: dict[str, Any] = {
     "members": {"merchant": {}},
     "invited": {"merchant": set()},
     "places": {UUID(int=7): {}},
+    "client_counts": {"merchant": 0},
     "log_ins_of": {UUID(int=7): frozenset()},
     "invitation_mails": {"a@laari.test": ()},
 }

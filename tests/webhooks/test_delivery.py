@@ -11,7 +11,6 @@ from aiohttp import web
 
 from laari.rules.webhooks import signature
 from laari.settings import read_settings
-from laari.store.merchants import merchants
 from laari.store.reads import deliveries
 from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks import delivery
@@ -137,9 +136,7 @@ async def test_a_retry_is_signed_anew_with_the_secret_of_now(
     async with delivering(dsn, open_sender, retry_seconds=(1.1, 60)):
         (event,) = await emit(connection, shop)
         await until(lambda: len(plain.received) == 1)
-        _, new_secret = await merchants.rotate_key(
-            connection, OPERATOR, MASTER_KEY, shop.merchant_id
-        )
+        _, new_secret = await shops.rotate_key(connection, OPERATOR, MASTER_KEY, shop.merchant_id)
         plain.answers.clear()
         await until(lambda: settled(connection))
     before, after = (got.headers["service-signature"] for got in plain.received)
@@ -162,7 +159,7 @@ async def test_the_process_does_not_keep_a_secret_that_was_rotated(
             await emit(connection, shop)
             await until(lambda count=number: len(plain.received) == count)
             secrets.append(
-                (await merchants.rotate_key(connection, OPERATOR, MASTER_KEY, shop.merchant_id))[1]
+                (await shops.rotate_key(connection, OPERATOR, MASTER_KEY, shop.merchant_id))[1]
             )
     finally:
         stop.set()
@@ -178,7 +175,7 @@ async def test_the_old_key_signs_until_the_overlap_ends_also_what_is_pending(
 ) -> None:
     plain.answers["/"] = answering(503)
     shop, other = await open_shop(connection, at(plain)), await open_shop(connection, at(plain))
-    _, new = await merchants.rotate_key(
+    _, new = await shops.rotate_key(
         connection, OPERATOR, MASTER_KEY, shop.merchant_id, timedelta(hours=1)
     )
     async with delivering(dsn, open_sender, retry_seconds=(1.0, 60)):

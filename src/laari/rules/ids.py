@@ -73,6 +73,11 @@ def new_secret(random: Random) -> str:
     return base64.urlsafe_b64encode(random(32)).rstrip(b"=").decode()
 
 
+def new_name(random: Random) -> str:
+    """100 random bits for the id of a merchant or a client: 20 letters and digits."""
+    return base64.b32encode(random(13)).decode().lower()[:20]
+
+
 def new_code(random: Random, digits: int) -> str:
     """Random digits that somebody reads out or types. 64 bits make each equally likely."""
     return f"{int.from_bytes(random(8), 'big') % 10**digits:0{digits}}"

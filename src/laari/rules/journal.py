@@ -29,6 +29,7 @@ from laari.rules.records import (
     JournalEntry,
     MerchantSettings,
     Mode,
+    OAuthClient,
     Tenant,
     TenantSettings,
     Transaction,
@@ -122,7 +123,13 @@ MERCHANT = Setting(
 )
 # A sandbox's clock has entries of its own.
 TENANT = Setting("tenant", lambda tenant: str(tenant.id), ("merchant_id", "mode", "max_payment"))
+OAUTH_CLIENT = Setting(
+    "oauth_client",
+    lambda client: client.id,
+    tuple(name for name in OAuthClient.__struct_fields__ if name != "id"),
+)
 SETTINGS: dict[type[Struct], Setting] = {
+    OAuthClient: OAUTH_CLIENT,
     MerchantSettings: MERCHANT,
     TenantSettings: TENANT,
     Customer: CUSTOMER,

@@ -65,6 +65,19 @@ class MerchantSettings(Struct, frozen=True):
     requires_factor: bool  # of all its people
 
 
+class OAuthClient(Struct, frozen=True):
+    """A client of a merchant's programs; its last use is not a setting."""
+
+    id: str
+    merchant_id: str
+    secret_digest: bytes
+    name: str | None  # for people
+    scope: str  # as OAuth writes it
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None = None
+
+
 class TenantSettings(Struct, frozen=True):
     """What the operator and the sandbox set for a merchant in one mode."""
 

@@ -45,6 +45,7 @@ from laari.rules.records import (
     MerchantSettings,
     Message,
     Mode,
+    OAuthClient,
     OpenTill,
     Payment,
     PaymentRequest,
@@ -158,6 +159,8 @@ class World:
     tenants = Lookup[int, Tenant]()
     # An invitation by the digest of its link: its merchant and address.
     invitation_links = Lookup[bytes, InvitationKey]()
+    # The merchant of an OAuth client, which never changes.
+    client_owners = Lookup[str, str]()
     # A merchant before its people. A command about it or its people locks it for itself.
     merchant_settings = Table[str, MerchantSettings](
         MerchantSettings, "merchants", ("id",), changes_from="name"
@@ -165,6 +168,11 @@ class World:
     # The live tenant of a merchant that is approved for live mode. The lock on the merchant
     # protects it.
     live_tenants = Lookup[str, int]()
+    # The number of clients of a merchant, also of those that were revoked.
+    client_counts = Lookup[str, int]()
+    oauth_clients = Table[str, OAuthClient](
+        OAuthClient, "oauth_clients", ("id",), changes_from="revoked_at"
+    )
     merchants = Table[str, MerchantActivity](MerchantActivity, "merchants", ("id",), shared=True)
     # The people of a merchant, or of the operator (None), and the invitations: by their address.
     members = Lookup[str | None, dict[str, UUID]]()
@@ -334,6 +342,9 @@ class World:
 
     def new_secret(self) -> str:
         return ids.new_secret(self._random)
+
+    def new_name(self) -> str:
+        return ids.new_name(self._random)
 
     def new_code(self, digits: int) -> str:
         return ids.new_code(self._random, digits)

@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, operation
+from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.process.open import Service
 from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
 from laari.rules.calendar import show as show_time
+from laari.rules.merchants.keys import MAX_NAME, CreateClient, RevokeClient
 from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
+from laari.rules.records import OAuthClient
 from laari.rules.tokens import write_scope
 from laari.store.merchants import oauth
 from laari.store.postgres.pool import Connection, connection_to
@@ -58,7 +60,7 @@ def described(found: oauth.Client) -> dict[str, object]:
     show_default="all but payments:refund, balance:read and payouts:read",
     help="Scopes, separated by spaces.",
 )
-@click.option("--name", type=fields.text(oauth.MAX_NAME), help="Name for people.")
+@click.option("--name", type=fields.text(MAX_NAME), help="Name for people.")
 @click.option(
     "--expires",
     "expires_at",
@@ -80,17 +82,8 @@ async def create(
 
     The secret is not shown again.
     """
-    async with connection_to(service.dsn) as connection:
-        new, secret = await oauth.create_client(
-            connection,
-            actor(),
-            service.master_key,
-            merchant_id,
-            scope,
-            name=name,
-            expires_at=expires_at,
-        )
-    return {**described(new), "client_secret": secret}
+    made = await submit(service, CreateClient(actor(), merchant_id, scope, name, expires_at))
+    return {**await _shown(service, made.client), "client_secret": made.secret}
 
 
 @client.command("list")
@@ -104,8 +97,14 @@ async def list_all(connection: Connection, merchant_id: str | None) -> list[dict
 
 @client.command()
 @click.argument("client_id")
-@database_operation
+@operation
 @needs("keys.manage")
-async def revoke(connection: Connection, client_id: str) -> dict[str, object]:
+async def revoke(service: Service, client_id: str) -> dict[str, object]:
     """Revoke a client; its tokens stop working at once."""
-    return described(await oauth.revoke_client(connection, actor(), client_id))
+    return await _shown(service, await submit(service, RevokeClient(actor(), client_id)))
+
+
+async def _shown(service: Service, client: OAuthClient) -> dict[str, object]:
+    async with connection_to(service.dsn) as connection:
+        every = await oauth.list_clients(connection, client.merchant_id)
+    return next(described(each) for each in every if each.id == client.id)

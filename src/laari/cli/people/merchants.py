@@ -14,6 +14,7 @@ from laari.process.open import Service
 from laari.rules import ids, terms
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
+from laari.rules.merchants.keys import EndOldKey, RotateKey
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.records import Mode
@@ -139,7 +140,8 @@ async def show(connection: Connection, merchant_id: str) -> dict[str, object]:
     found = await merchants.show(connection, merchant_id)
     held = await balances.of_merchant(connection, merchant_id)
     return {
-        **_with_old_key(found),
+        **described(found),
+        "old_key_until": show_or_none(found.old_key_until),
         "approved": found.has_live,
         "inactive_reason": found.inactive_reason,
         "balance": {mode: each and each.available for mode, each in held.items()},
@@ -287,7 +289,9 @@ async def list_all(connection: Connection) -> list[dict[str, object]]:
     return [described(found) for found in await merchants.every(connection)]
 
 
-def _with_old_key(found: merchants.Merchant) -> dict[str, object]:
+async def _with_old_key(service: Service, merchant_id: str) -> dict[str, object]:
+    async with connection_to(service.dsn) as connection:
+        found = await merchants.show(connection, merchant_id)
     return {**described(found), "old_key_until": show_or_none(found.old_key_until)}
 
 
@@ -312,20 +316,18 @@ async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[s
     With --overlap 0 all earlier keys stop working at once, also the old key of a running overlap.
     Use it if a key is stolen.
     """
-    async with connection_to(service.dsn) as connection:
-        found, secret_key = await merchants.rotate_key(
-            connection, actor(), service.master_key, merchant_id, timedelta(hours=overlap)
-        )
-    return {**_with_old_key(found), "secret_key": secret_key}
+    new = await submit(service, RotateKey(actor(), merchant_id, timedelta(hours=overlap)))
+    return {**await _with_old_key(service, merchant_id), "secret_key": new.secret_key}
 
 
 @merchant.command("end-old-key")
 @click.argument("merchant_id")
-@database_operation
+@operation
 @needs("keys.manage")
-async def end_old_key(connection: Connection, merchant_id: str) -> dict[str, object]:
+async def end_old_key(service: Service, merchant_id: str) -> dict[str, object]:
     """End the old key of a rotation now.
 
     Webhooks are signed with the new key from now on.
     """
-    return _with_old_key(await merchants.end_old_key(connection, actor(), merchant_id))
+    await submit(service, EndOldKey(actor(), merchant_id))
+    return await _with_old_key(service, merchant_id)

@@ -7,11 +7,13 @@ from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from laari.cli.terminal.operation import submit
 from laari.process.open import Service
 from laari.rules.actors import Actor
+from laari.rules.merchants.keys import SECRET_PREFIX, CreateClient
 from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.store.merchants import merchants
-from laari.store.merchants.oauth import SECRET_PREFIX, create_client, list_clients
+from laari.store.merchants.oauth import list_clients
 from laari.store.people import customers
 from laari.store.people.wallet_keys import sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
@@ -23,7 +25,7 @@ Demo: TypeAlias = dict[str, Any]  # as JSON shows it
 
 NAME = "Demo Shop"
 FEE_BPS = 150  # 1.5 %, so that gross and net differ
-ACTOR = Actor("service", "demo")
+ACTOR = Actor("service", "demo", "admin")
 EMAIL = "demo@laari.test"  # a later start finds the demo by this login
 CUSTOMER_EMAIL = "customer@laari.test"  # of the sandbox customer, for the wallet application
 
@@ -82,17 +84,11 @@ async def prepare(service: Service) -> Demo:
         client_secret = SECRET_PREFIX + _text(
             derive(service.master_key, "demo-client-secret", found.id)
         )
-        clients = await list_clients(connection, found.id)
-        client = clients[0] if clients else None
-        if client is None:
-            client, _ = await create_client(
-                connection,
-                ACTOR,
-                service.master_key,
-                found.id,
-                " ".join(DEFAULT_SCOPES),
-                client_secret,
-            )
+        clients = [each.id for each in await list_clients(connection, found.id)]
+    if not clients:
+        scope = " ".join(DEFAULT_SCOPES)
+        made = await submit(service, CreateClient(ACTOR, found.id, scope, secret=client_secret))
+        clients = [made.client.id]
     origin = service.settings.public_url
     signup = service.settings.sandbox_signup
     return {
@@ -105,7 +101,7 @@ async def prepare(service: Service) -> Demo:
         "name": tenant.merchant_name,
         "mode": tenant.mode,
         "secret_key": secret_key,
-        "client_id": client.id,
+        "client_id": clients[0],
         "client_secret": client_secret,
         "email": EMAIL,
         "password": password,

@@ -5,11 +5,12 @@ No key is looked up, so a hint does not show which keys exist. No hint repeats t
 
 from collections.abc import Mapping
 
-from laari.store.merchants import merchants, oauth
+from laari.rules.merchants import keys
+from laari.store.merchants import oauth
 from laari.store.people import wallet_keys
 
-SECRET_KEY, WALLET_KEY = merchants.KEY_PREFIX, wallet_keys.PREFIX
-ACCESS_TOKEN, CLIENT_SECRET = oauth.TOKEN_PREFIX, oauth.SECRET_PREFIX
+SECRET_KEY, WALLET_KEY = keys.KEY_PREFIX, wallet_keys.PREFIX
+ACCESS_TOKEN, CLIENT_SECRET = oauth.TOKEN_PREFIX, keys.SECRET_PREFIX
 
 # Header names that other services use for a key.
 _OTHER_HEADERS = (

@@ -1,6 +1,6 @@
 """The coverage of merchants, people, customers, wallets and log-ins."""
 
-from laari.rules.journal import CONTACT_CHANGE, CUSTOMER, MERCHANT, TENANT, WALLET
+from laari.rules.journal import CONTACT_CHANGE, CUSTOMER, MERCHANT, OAUTH_CLIENT, TENANT, WALLET
 from laari.store.audit.coverage import Covered, Journal
 
 _OWN_ONLY = "It can only prolong or shorten what its own person has."
@@ -36,12 +36,7 @@ TABLES = {
         ),
     ),
     "oauth_clients": Covered(
-        journal=Journal(
-            "oauth_client",
-            "r.id",
-            "id",
-            "merchant_id name scope secret_digest created_at expires_at revoked_at",
-        ),
+        journal=Journal.of(OAUTH_CLIENT, "r.id", "id"),
         open={_USE: "last_used_at"},
     ),
     "access_tokens": Covered(

@@ -16,7 +16,7 @@ from laari.rules.tables import Additions, K, Lookup, R, Removals, Table
 from laari.rules.world import NO_KEYS, REGISTRY, Keys, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads import contact_changes, messages, refunds, tenants
+from laari.store.reads import clients, contact_changes, messages, refunds, tenants
 from laari.store.reads.money import (
     balances,
     bank,
@@ -375,6 +375,17 @@ async def _load_live_tenants(connection: asyncpg.Connection, needs: Needs, world
     world.live_tenants.update(await tenants.live_of(connection, wanted))
 
 
+async def _load_client_owners(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.client_owners)
+    world.client_owners.update(await clients.owners(connection, wanted))
+
+
+async def _load_client_counts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the merchant."""
+    wanted = needs.only_read(World.client_counts)
+    world.client_counts.update(await clients.counts(connection, wanted))
+
+
 async def _load_open_tills(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """Each by one statement, whose snapshot says what the closing has."""
     for tenant_id, till in sorted(needs.only_read(World.open_tills)):
@@ -417,6 +428,8 @@ _SPECIAL: dict[object, _Load] = {
     World.payout_orders: _load_payout_orders,
     World.tenants: _load_tenants,
     World.live_tenants: _load_live_tenants,
+    World.client_owners: _load_client_owners,
+    World.client_counts: _load_client_counts,
     World.refund_counts: _load_refund_counts,
     World.open_tills: _load_open_tills,
     World.topups: _load_topups,

@@ -2,7 +2,7 @@
 
 import base64
 import os
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
+from laari.rules.merchants.keys import KEY, KEY_PREFIX, mark_of, secret_context
 from laari.rules.people.memberships import OwnNewMerchant
 from laari.rules.people.persons import Enrolled, NewLogin
 from laari.rules.records import Mode, Tenant
@@ -26,7 +27,6 @@ from laari.store.reads import tenants
 from laari.store.reads.tenants import SIGNED_WITH, has_live_side
 from laari.store.secrets import decrypt, derive, encrypt, new_secret
 
-KEY_PREFIX = "sk_"
 SANDBOX_TIER = "verified"
 SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 
@@ -35,17 +35,6 @@ _COLUMNS = (
     "CASE WHEN old_secret_until > now() THEN old_secret_until END, "
     f"{has_live_side('merchants.id')}, requires_factor, inactive_reason"
 )
-
-NO_OVERLAP = timedelta()
-# One statement decides: of two rotations with an overlap at once, the second finds the first.
-_ROTATE = f"""
-UPDATE merchants SET secret_digest = $2, secret_encrypted = $3,
-    old_secret_digest = CASE WHEN $4 > interval '0' THEN secret_digest END,
-    old_secret_encrypted = CASE WHEN $4 > interval '0' THEN secret_encrypted END,
-    old_secret_until = CASE WHEN $4 > interval '0' THEN now() + $4 END
-WHERE id = $1 AND ($4 = interval '0' OR (old_secret_until > now()) IS NOT TRUE)
-RETURNING {_COLUMNS}
-"""
 
 
 class Merchant(Struct, frozen=True):
@@ -62,10 +51,6 @@ class Merchant(Struct, frozen=True):
     has_live: bool  # whether it is approved for live mode
     requires_factor: bool  # of all its people
     inactive_reason: str | None  # shown to its people
-
-
-class OldKeyWorksError(LaariError):
-    """A key cannot be rotated with an overlap during another one."""
 
 
 class OwnerRefusedError(LaariError):
@@ -130,7 +115,7 @@ async def create(
             name,
             mode,
             key_digest(master_key, secret_key),
-            encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
+            encrypt(master_key, secret_key.encode(), secret_context(merchant_id)),
             fee_bps,
             fee_fixed,
             webhook_url,
@@ -171,10 +156,6 @@ async def _own(connection: Connection, command: OwnNewMerchant) -> Enrolled:
     return outcome
 
 
-def _secret_context(merchant_id: str) -> bytes:
-    return f"merchant-secret {merchant_id}".encode()
-
-
 async def show(connection: Connection, merchant_id: str) -> Merchant:
     row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
     return _found(row, merchant_id)
@@ -204,66 +185,11 @@ async def every(connection: Connection) -> list[Merchant]:
 
 
 def key_digest(master_key: bytes, secret_key: str) -> bytes:
-    return derive(master_key, "secret-key", secret_key)
-
-
-async def rotate_key(
-    connection: Connection,
-    actor: Actor,
-    master_key: bytes,
-    merchant_id: str,
-    overlap: timedelta = NO_OVERLAP,
-) -> tuple[Merchant, str]:
-    """Gives the merchant a new secret key; the old one works until the overlap ends.
-
-    Without an overlap every earlier key stops working at once.
-    """
-    secret_key = new_secret(KEY_PREFIX)
-    encrypted = encrypt(master_key, secret_key.encode(), _secret_context(merchant_id))
-    async with acting(connection, actor, "merchant.rotate_key"):
-        row = await connection.fetchrow(
-            _ROTATE, merchant_id, key_digest(master_key, secret_key), encrypted, overlap
-        )
-    if row is None:
-        await show(connection, merchant_id)  # raises an error if there is none
-        raise OldKeyWorksError(
-            f"The old key of {merchant_id} still works. Use `laari merchant end-old-key "
-            f"{merchant_id}` first, or --overlap 0 to end all its keys at once."
-        )
-    return Merchant(*row), secret_key
-
-
-async def end_old_key(connection: Connection, actor: Actor, merchant_id: str) -> Merchant:
-    """Ends the old key of a rotation now; without one this changes nothing."""
-    async with acting(connection, actor, "merchant.end_old_key"):
-        row = await connection.fetchrow(
-            "UPDATE merchants SET old_secret_digest = NULL, old_secret_encrypted = NULL, "
-            f"old_secret_until = NULL WHERE id = $1 RETURNING {_COLUMNS}",
-            merchant_id,
-        )
-    return _found(row, merchant_id)
+    return derive(master_key, KEY, secret_key)
 
 
 def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
-    return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
-
-
-async def rotate_marked_key(
-    connection: Connection,
-    actor: Actor,
-    master_key: bytes,
-    merchant_id: str,
-    mark: str,
-    overlap: timedelta,
-) -> tuple[Merchant, str] | None:
-    """Replaces the marked secret key; None if it was replaced already."""
-    async with connection.transaction():
-        await connection.execute(
-            "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
-        )
-        if await key_mark(connection, merchant_id) != mark:
-            return None
-        return await rotate_key(connection, actor, master_key, merchant_id, overlap)
+    return decrypt(master_key, encrypted, secret_context(merchant_id)).decode()
 
 
 async def key_mark(connection: Connection, merchant_id: str) -> str:
@@ -271,7 +197,7 @@ async def key_mark(connection: Connection, merchant_id: str) -> str:
     held: bytes = await connection.fetchval(
         "SELECT secret_digest FROM merchants WHERE id = $1", merchant_id
     )
-    return held.hex()[:16]
+    return mark_of(held)
 
 
 async def secret_key_of(connection: Connection, master_key: bytes, merchant_id: str) -> str:

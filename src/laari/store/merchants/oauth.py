@@ -1,26 +1,19 @@
 """OAuth clients and their access tokens, stored as digests."""
 
-import base64
-import os
 import re
 from datetime import datetime
 from typing import NamedTuple
 
-import asyncpg
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.errors import LaariError
 from laari.rules import terms
-from laari.rules.actors import Actor
+from laari.rules.merchants.keys import CLIENT_SECRET
 from laari.rules.records import Tenant
-from laari.store.people.acting import acting
 from laari.store.reads import tenants
-from laari.store.secrets import bind, derive, is_bound, new_secret
+from laari.store.secrets import bind, derive, is_bound
 
-SECRET_PREFIX = "cs_"  # noqa: S105  # what comes after it is the secret
 TOKEN_PREFIX = "at_"  # noqa: S105
-MAX_NAME = 80  # characters
 
 _CLIENT_ID = re.compile(r"cl_[a-z0-9]{20}", re.ASCII)
 _COLUMNS = "id, merchant_id, name, scope, created_at, expires_at, last_used_at, revoked_at"
@@ -57,7 +50,7 @@ class TokenCredential(NamedTuple):
 
 
 def client_digest(master: bytes, secret: str) -> bytes:
-    return derive(master, "client-secret", secret)
+    return derive(master, CLIENT_SECRET, secret)
 
 
 def token_digest(master: bytes, token: str) -> bytes:
@@ -72,60 +65,6 @@ def is_client_id(text: str) -> bool:
     return _CLIENT_ID.fullmatch(text) is not None
 
 
-async def create_client(
-    connection: Connection,
-    actor: Actor,
-    master: bytes,
-    merchant_id: str,
-    scope: str,
-    secret: str | None = None,
-    *,
-    name: str | None = None,
-    expires_at: datetime | None = None,
-) -> tuple[Client, str]:
-    """Makes a client; its secret is shown only now."""
-    client_id = "cl_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
-    secret = secret or new_secret(SECRET_PREFIX)
-    try:
-        async with acting(connection, actor, "oauth_client.create"):
-            row = await connection.fetchrow(
-                "INSERT INTO oauth_clients "
-                "(id, merchant_id, secret_digest, scope, name, expires_at) "
-                f"VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}",
-                client_id,
-                merchant_id,
-                client_digest(master, secret),
-                scope,
-                name,
-                expires_at,
-            )
-    except asyncpg.ForeignKeyViolationError:
-        raise LaariError(f"No merchant has the id {merchant_id}.") from None
-    return Client(*row), secret
-
-
-async def create_next_client(
-    connection: Connection,
-    actor: Actor,
-    master: bytes,
-    merchant_id: str,
-    scope: str,
-    made_before: int,
-    name: str | None,
-    expires_at: datetime | None,
-) -> tuple[Client, str] | None:
-    """Makes a client if the merchant has exactly `made_before`: no form makes two."""
-    async with connection.transaction():
-        await connection.execute(
-            "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
-        )
-        if len(await list_clients(connection, merchant_id)) != made_before:
-            return None
-        return await create_client(
-            connection, actor, master, merchant_id, scope, name=name, expires_at=expires_at
-        )
-
-
 async def list_clients(connection: Connection, merchant_id: str | None = None) -> list[Client]:
     rows = await connection.fetch(
         f"SELECT {_COLUMNS} FROM oauth_clients WHERE $1::text IS NULL OR merchant_id = $1 "
@@ -133,19 +72,6 @@ async def list_clients(connection: Connection, merchant_id: str | None = None) -
         merchant_id,
     )
     return [Client(*row) for row in rows]
-
-
-async def revoke_client(connection: Connection, actor: Actor, client_id: str) -> Client:
-    """Ends the client and all its tokens; a second time changes nothing."""
-    async with acting(connection, actor, "oauth_client.revoke"):
-        row = await connection.fetchrow(
-            "UPDATE oauth_clients SET revoked_at = coalesce(revoked_at, now()) "
-            f"WHERE id = $1 RETURNING {_COLUMNS}",
-            client_id,
-        )
-    if row is None:
-        raise LaariError(f"No client has the id {client_id}.")
-    return Client(*row)
 
 
 async def usable_clients(

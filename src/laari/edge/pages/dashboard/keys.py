@@ -9,24 +9,25 @@ from laari.edge.pages.dashboard.request import MODES, DashboardRequest
 from laari.edge.pages.request import Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.rules.merchants.keys import (
+    NO_OVERLAP,
+    CreateClient,
+    EndOldKey,
+    RevokeClient,
+    RotateKey,
+)
 from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
+from laari.rules.records import OAuthClient
 from laari.rules.refusals import refuse
 from laari.rules.tokens import write_scope
 from laari.store.merchants import merchants, oauth
 
-CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
 NO_SCOPE = refuse("invalid_request", "Choose at least one scope for the client.")
-BAD_NAME = refuse(
-    "invalid_request", f"The name may have at most {oauth.MAX_NAME} printable characters."
-)
-OLD_KEY_WORKS = refuse(
-    "conflict", "The old key still works. End it first, or let all keys end now."
-)
 
 # In the words of the forms.
 OVERLAPS = {
-    "now": merchants.NO_OVERLAP,
+    "now": NO_OVERLAP,
     "in 1 hour": timedelta(hours=1),
     "in 24 hours": timedelta(hours=24),
     "in 7 days": timedelta(days=7),
@@ -42,7 +43,7 @@ LIFETIMES = {
 async def show(
     request: DashboardRequest,
     secret_key: str | None = None,
-    client: oauth.Client | None = None,
+    client: OAuthClient | None = None,
     client_secret: str | None = None,
 ) -> Reply:
     """Shows a new secret key, or a new client and its secret, once."""
@@ -74,21 +75,10 @@ async def rotate(request: DashboardRequest) -> Reply | Problem:
     overlap = OVERLAPS.get(request.form.get("overlap", "now"))
     if overlap is None:
         return refuse("invalid_request")
-    try:
-        rotated = await request.backend.write(
-            merchants.rotate_marked_key,
-            request.actor,
-            request.backend.master_key,
-            request.merchant.id,
-            request.form.get("mark", ""),
-            overlap,
-        )
-    except merchants.OldKeyWorksError:
-        return OLD_KEY_WORKS
-    if rotated is None:
-        return CHANGED
-    request.merchant, secret_key = rotated
-    return await show(request, secret_key)
+    mark = request.form.get("mark", "")
+    new = await request.submit(RotateKey(request.actor, request.merchant.id, overlap, mark))
+    request.merchant = await request.backend.ask(merchants.show, request.merchant.id)
+    return await show(request, new.secret_key)
 
 
 async def ask_end(request: DashboardRequest) -> Reply:
@@ -97,7 +87,7 @@ async def ask_end(request: DashboardRequest) -> Reply:
 
 async def end_old_key(request: DashboardRequest) -> Reply:
     await request.confirm(always=True)
-    await request.backend.write(merchants.end_old_key, request.actor, request.merchant.id)
+    await request.submit(EndOldKey(request.actor, request.merchant.id))
     return request.redirect("/keys", done="old_key")
 
 
@@ -105,30 +95,23 @@ async def create_client(request: DashboardRequest) -> Reply | Problem:
     scope = write_scope(_chosen(request))
     if not scope:
         return NO_SCOPE
-    name = request.form.get("name", "").strip() or None
-    if name and not (len(name) <= oauth.MAX_NAME and name.isprintable()):
-        return BAD_NAME
     expiry = request.form.get("expires", "never")
     if expiry not in LIFETIMES:
         return refuse("invalid_request")
     lifetime = LIFETIMES[expiry]
     expires_at = None if lifetime is None else request.now + lifetime
     await request.confirm()
-    before = read_count(request.form.get("clients", ""))
-    made = await request.backend.write(
-        oauth.create_next_client,
-        request.actor,
-        request.backend.master_key,
-        request.merchant.id,
-        scope,
-        before,
-        name,
-        expires_at,
+    made = await request.submit(
+        CreateClient(
+            request.actor,
+            request.merchant.id,
+            scope,
+            name=request.form.get("name", "").strip() or None,
+            expires_at=expires_at,
+            made_before=read_count(request.form.get("clients", "")),
+        )
     )
-    if made is None:
-        return CHANGED
-    client, secret = made
-    return await show(request, client=client, client_secret=secret)
+    return await show(request, client=made.client, client_secret=made.secret)
 
 
 async def _own_client(request: DashboardRequest) -> oauth.Client | None:
@@ -146,7 +129,7 @@ async def revoke_client(request: DashboardRequest) -> Reply:
     if client is None:
         return request.missing()
     await request.confirm()
-    await request.backend.write(oauth.revoke_client, request.actor, client.id)
+    await request.submit(RevokeClient(request.actor, client.id))
     return request.redirect("/keys", done="revoked")
 
 
