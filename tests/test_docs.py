@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import shlex
+import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from functools import cache
@@ -15,9 +16,10 @@ import pytest
 
 from laari.cli.main import cli
 from laari.edge.app import PROMPT_PATHS
-from laari.edge.pages.app import ROUTES
+from laari.edge.pages.app import FIRST_SEGMENTS, ROUTES
 from laari.edge.reference.guides import PATHS
 from laari.edge.reference.openapi import openapi_document
+from laari.rules.refusals import CODES
 from laari.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
@@ -96,6 +98,28 @@ def test_decisions_are_numbered_without_a_gap() -> None:
     text = (ROOT / "docs/decisions.md").read_text(encoding="utf-8")
     numbers = [int(number) for number in re.findall(r"^(\d+)\. ", text, re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_error_guide_has_every_code_once() -> None:
+    made = generator()
+    shown = [code for _, _, codes in made.SECTIONS for code in codes]
+    assert sorted(shown) == sorted({public for public, _ in made.ADVICE})
+    assert {code.shown_as or name for name, code in CODES.items()} - {*shown} == set()
+
+
+def test_the_architecture_has_every_dependency_and_no_other() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {re.split(r"[<>=~!\[ ]", line, maxsplit=1)[0] for line in project["dependencies"]}
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    section = page.partition("\n## Dependencies\n")[2].partition("\n## ")[0]
+    named = re.findall(r"^- \*\*(.+?):\*\*", section, re.MULTILINE)
+    assert {name for names in named for name in names.split(", ")} == needed
+
+
+def test_the_parts_of_the_pages_are_the_first_segments_of_their_addresses() -> None:
+    sentence = (ROOT / "docs/pages.md").read_text("utf-8").partition("\n\n")[2].partition(". ")[0]
+    named = {span.split("/")[1] for span in spans(sentence)}
+    assert named == FIRST_SEGMENTS - {"static"}
 
 
 def test_constraints_pin_exactly_and_name_no_host() -> None:

@@ -76,11 +76,20 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         (
             "reference_conflict",
             "payment_not_cancellable",
-            "payout_not_possible",
-            "payout_conflict",
             "payment_request_not_cancellable",
             "payment_conflict",
             "conflict",
+        ),
+    ),
+    (
+        "Refunds and payouts",
+        "Nothing was changed. See [refunds, balance and payouts](refunds-and-payouts.md).",
+        (
+            "payment_not_refundable",
+            "refund_exceeds_payment",
+            "insufficient_merchant_balance",
+            "payout_not_possible",
+            "payout_conflict",
         ),
     ),
     (
@@ -170,7 +179,8 @@ ADVICE: dict[tuple[str, int], str] = {
     "wait for more payments.",
     ("payout_not_possible", 409): "Nothing is available, or the operator paused payouts: the "
     "message says which.",
-    ("payout_conflict", 409): "The bank has answered, or the payout was cancelled: read it.",
+    ("payout_conflict", 409): "It was returned or cancelled, or is settled already: read it. A "
+    "settled payout can still be returned, once.",
     ("payment_request_not_cancellable", 409): "It has ended, or the customer is paying now.",
     ("payment_conflict", 409): "It has ended, or another attempt is being processed: read it.",
     ("conflict", 409): "The state has changed: read the resource.",

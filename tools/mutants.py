@@ -65,7 +65,7 @@ class Mutant:
         return source / (self.package or PACKAGE) / self.file
 
     def problem(self, source: Path) -> str | None:
-        """Why the mistake cannot be made in this copy of the sources, if so."""
+        """Why the mistake cannot be made in this copy of the sources, or None."""
         path = self.path(source)
         if not path.is_file():
             return f"there is no file {self.file}"
@@ -236,7 +236,7 @@ def copy_sources(scratch: Path) -> Path:
 
 
 def check_first(mutants: Sequence[Mutant], folder: Path) -> str | None:
-    """Why the tests say nothing about mistakes, if so: they have to pass on a copy without any.
+    """Why the tests say nothing about mistakes, or None: they have to pass on a copy without any.
 
     That copy has to be the code that is tested, too, and not the checkout.
     """

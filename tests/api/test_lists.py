@@ -64,6 +64,7 @@ def test_limits_are_clamped(shop: Merchant, limit: str, used: int) -> None:
         ("created_to", ""),
         ("terminal_label", "x" * 11),
         ("terminal_label", "a\0"),
+        ("reference", "x" * 101),
         ("bill_number", "x" * 26),
         ("bill_number", "a#b"),
     ],
@@ -79,6 +80,7 @@ def test_bad_parameters_are_refused_by_name(shop: Merchant, name: str, value: st
 
 
 NAMES = ("limit", "after", "status", "created_from", "created_to", "terminal_label", "bill_number")
+NAMES += ("reference",)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -87,6 +89,52 @@ def test_arrays_are_refused(shop: Merchant, name: str, form: str) -> None:
     response = shop.get("/payments?" + form.format(name))
     assert response.status_code == 400
     assert response.json()["error"]["code"] == "invalid_request"
+
+
+def test_a_reference_finds_its_payment_of_every_kind(shop: Merchant, service: Service) -> None:
+    def found(reference: str) -> list[str]:
+        page = shop.get("/payments", reference=reference).json()
+        return [payment["id"] for payment in page["data"]]
+
+    hosted = shop.payment(reference="order-1", terminal_label="Till 1")
+    shop.payment(reference="order-11")
+    shop.payment(reference="ORDER-1")
+    service.merchant().payment(reference="order-1")
+    charge = shop.charge(shop.approved(), 5, "charge-1").json()["data"]
+    request = shop.request(reference="request-1")
+    assert found("order-1") == found(" order-1 ") == [hosted["id"]]
+    assert found("charge-1") == [charge["id"]]
+    assert found("request-1") == found("order") == found("none") == []
+    shop.control(f"payment-requests/{request['id']}/pay")
+    assert len(found("request-1")) == 1
+    assert listed(shop, reference="request-1") == ["request-1"]
+
+
+def test_a_reference_narrows_together_with_the_other_filters(shop: Merchant) -> None:
+    shop.payment(reference="order-1", terminal_label="Till 1", bill_number="7")
+    shop.payment(reference="order-2", terminal_label="Till 1", bill_number="7")
+    for query in (
+        {"status": "pending"},
+        {"terminal_label": "Till 1", "bill_number": "7"},
+        {"limit": 1, "created_from": "2020-01-01"},
+    ):
+        assert listed(shop, reference="order-1", **query) == ["order-1"]
+    for other in (
+        {"status": "paid"},
+        {"status": "expired"},
+        {"terminal_label": "Till 2"},
+        {"bill_number": "8"},
+        {"created_to": "2020-01-01"},
+    ):
+        assert listed(shop, reference="order-1", **other) == []
+    assert listed(shop, reference="") == ["order-2", "order-1"]
+
+
+def test_payment_requests_do_not_have_the_filter(shop: Merchant) -> None:
+    shop.request(reference="request-1")
+    response = shop.get("/payment-requests", reference="other")
+    assert [each["reference"] for each in response.json()["data"]] == ["request-1"]
+    assert "reference" in response.headers["laari-warning"]
 
 
 def test_unknown_parameters_are_ignored(shop: Merchant) -> None:

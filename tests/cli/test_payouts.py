@@ -239,7 +239,7 @@ def test_terms_holidays_and_funds(laari: Laari, dsn: str) -> None:  # noqa: F811
     named = laari("payout", "holidays", "--add", "2027-01-01", "--name", "New Year", "--json").json
     assert named == [{"day": "2027-01-01", "name": "New Year"}]
     assert laari("payout", "holidays", "--remove", "2027-01-01", "--json").json == []
-    assert "is no holiday" in laari("payout", "holidays", "--remove", "2027-01-01").err
+    assert "is not a holiday" in laari("payout", "holidays", "--remove", "2027-01-01").err
     entries = query(dsn, "SELECT count(*) FROM journal WHERE action ~ '^(merchant|payout_terms)'")
     assert entries >= 5
 

@@ -74,7 +74,7 @@ def test_webhooks_are_verified_as_in_python() -> None:
     sent = [[body, header, secret, signing.NOW + off] for header, secret, off in cases]
     said = json.loads(php("verify", stdin=json.dumps(sent)))
     event = json.loads(body)["id"]
-    refused = ["Laari\\LaariError"]
+    refused = ["Laari\\WebhookVerificationError"]
     assert said == [
         event,
         event,

@@ -189,8 +189,8 @@ def test_an_address_may_have_a_path(proxy: FaultyProxy, path: str) -> None:
         ("https://pay.example:port", "not a URL"),
         ("https://[::1", "not a URL"),
         ("https://pay\x00.example", "not a URL"),
-        ("http://pay.example", "plain http"),
-        ("http://127.0.0.1.evil.example", "plain http"),
+        ("http://pay.example", "Plain http"),
+        ("http://127.0.0.1.evil.example", "Plain http"),
     ],
 )
 def test_an_address_that_cannot_be_meant_is_refused(address: str, complaint: str) -> None:

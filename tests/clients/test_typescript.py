@@ -203,7 +203,7 @@ def test_options_that_cannot_work_are_refused(node: Node) -> None:
         "http or https": {"baseUrl": "ftp://pay.example", "secretKey": SECRET},
         "has no credentials": {"baseUrl": "https://a:b@pay.example", "secretKey": SECRET},
         "query": {"baseUrl": "https://pay.example?a", "secretKey": SECRET},
-        "plain http": {"baseUrl": "http://127.0.0.1.evil.example", "secretKey": SECRET},
+        "Plain http": {"baseUrl": "http://127.0.0.1.evil.example", "secretKey": SECRET},
         "Laari": {**base, "secretKey": SECRET, "walletKey": SECRET},
     }
     told = node("configured", json.dumps([*cases.values()])).splitlines()

@@ -117,6 +117,8 @@ class Contents:
                 query["terminal_label"] = self.pick(("T1", "T2", "t1"))
             if self.sometimes(5):
                 query["bill_number"] = self.pick(("0017", "17"))
+            if operation == "list_payments" and self.sometimes(5):
+                query["reference"] = self.pick(REFERENCES).strip()
             for bound in ("created_from", "created_to"):
                 if self.sometimes(6):
                     query[bound] = self.at(state, tenant, self.pick(SINCE))

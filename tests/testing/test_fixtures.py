@@ -78,6 +78,17 @@ def test_webhooks_come_signed_and_each_is_awaited_once(laari_merchant: SandboxMe
         webhooks.wait_for("payment.paid", timeout=0.1)
 
 
+def test_the_webhook_of_a_refund_is_about_its_payment(laari_merchant: SandboxMerchant) -> None:
+    first, second = order(laari_merchant, "a"), order(laari_merchant, "b")
+    for each in (first, second):
+        laari_merchant.customer.pay(each)
+        laari_merchant.client.payments.refund(each, amount=10)
+    told = laari_merchant.webhooks.wait_for("payment.refunded", about=second)
+    assert (told.data.payment_id, told.data.amount) == (second, 10)
+    refund = laari_merchant.webhooks.wait_for("payment.refunded").data
+    assert refund.payment_id == first
+
+
 def test_a_webhook_that_fails_comes_again(laari_merchant: SandboxMerchant) -> None:
     laari_merchant.webhooks.fail_next(2, status=503)
     payment = order(laari_merchant)

@@ -88,16 +88,14 @@ def _method(operation: Operation) -> Iterator[str]:
     arguments = [*(["string $id"] if operation.has_id else []), *map(_argument, fields)]
     if operation.keyed:
         arguments.append("?string $idempotencyKey = null")
-    kind = {"bytes": "string", "pages": "\\Generator"}.get(operation.result, "array")
+    kind = {"bytes": "string", "pages": "Listing"}.get(operation.result, "array")
     yield "\n    /**"
     yield f"     * {operation.summary.rstrip('.')}."
     yield "     *"
     for each in fields:
         if each.description:
             yield f"     * @param {_type(each)} ${_lower(each.name)} {each.description}"
-    if operation.result == "pages":
-        yield "     * @return \\Generator<int, array<string, mixed>> all items, page by page"
-    elif operation.result != "bytes":
+    if operation.result not in ("pages", "bytes"):
         yield "     * @return array<string, mixed>"
     yield "     */"
     yield f"    public function {_lower(operation.place.method)}("
@@ -112,7 +110,7 @@ def _method(operation: Operation) -> Iterator[str]:
         sent.append("id: $id")
     if operation.keyed:
         sent.append("idempotencyKey: $idempotencyKey")
-    called = "pages" if operation.result == "pages" else "call"
+    called = "listing" if operation.result == "pages" else "call"
     yield f"        return $this->client->{called}({', '.join(sent)});"
     yield "    }"
 

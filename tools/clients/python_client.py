@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tools.clients.document import Field, Interface, Operation
 from tools.clients.python_models import (
+    WIDTH,
     camel,
     head,
     models,
@@ -171,7 +173,7 @@ def _method(operation: Operation, *, is_async: bool) -> Iterator[str]:
         f"    {'async ' if awaited else ''}def {operation.place.method}"
         f"({', '.join(arguments)}) -> {result}:"
     )
-    yield f'        """{operation.summary.rstrip(".")}."""'
+    yield from _docstring(operation.summary, named)
     yield f"        call = Call(ops.{operation.name.upper()},"
     if operation.has_id:
         yield "            id=id,"
@@ -188,6 +190,23 @@ def _method(operation: Operation, *, is_async: bool) -> Iterator[str]:
     else:
         yield f"        return {'await ' if awaited else ''}self._connection.run(call, {read})"
     yield ""
+
+
+def _docstring(summary: str, fields: Iterable[Field]) -> Iterator[str]:
+    described = [each for each in fields if each.description]
+    first = f'        """{summary.rstrip(".")}.'
+    if not described:
+        yield f'{first}"""'
+        return
+    yield f"{first}\n"
+    for each in described:
+        yield textwrap.fill(
+            f"`{each.name}`: {each.description}",
+            WIDTH,
+            initial_indent="        ",
+            subsequent_indent="            ",
+        )
+    yield '        """'
 
 
 def _dict(fields: Iterable[Field]) -> str:

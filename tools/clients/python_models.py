@@ -48,31 +48,38 @@ def models(interface: Interface) -> Iterator[str]:
         "from dataclasses import dataclass, field",
         "from datetime import datetime",
         "from decimal import Decimal",
-        "from typing import Any, Dict, Optional, Union",
+        "from typing import Any, Dict, Literal, Optional, Union",
         "from laari_client._reading import "
-        "Fields, UnknownEvent, decimal, flag, integer, moment, text, texts",
+        "Fields, UnknownEvent, decimal, event_type, flag, integer, moment, text, texts",
     )
     shapes = {shape.name: shape for shape in interface.shapes}
+    kinds: dict[str, list[str]] = {}
+    for union in interface.shapes:
+        for value, name in union.variants.items():
+            kinds.setdefault(name, []).append(value)
     for shape in sorted(
         interface.shapes, key=lambda each: (each.name in BASES, bool(each.variants))
     ):
         if shape.variants:
             yield from _union(shape)
         else:
-            yield from _model(shape, shapes.get(BASES.get(shape.name, "")))
+            yield from _model(shape, shapes.get(BASES.get(shape.name, "")), kinds.get(shape.name))
     for base in sorted(set(BASES.values())):
         yield from _choice(shapes[base], [shapes[n] for n, its in BASES.items() if its == base])
     names = sorted([*shapes, "UnknownEvent"])
     yield f"__all__ = {names!r}"
 
 
-def _model(shape: Shape, base: Shape | None) -> Iterator[str]:
+def _model(shape: Shape, base: Shape | None, kinds: list[str] | None) -> Iterator[str]:
+    """`kinds` are the types of an event: they tell a type checker what `data` is."""
     yield "@dataclass(frozen=True)"
     yield f"class {shape.name}({base.name}):" if base else f"class {shape.name}:"
     yield from _docstring(shape.description or f"A resource: {shape.name}.")
     inherited = {field.name: _model_type(field) for field in base.fields} if base else {}
     for each in shape.fields:
         kind = _model_type(each)
+        if kinds and each.name == "type":
+            kind = f"Literal[{', '.join(map(repr, kinds))}]"
         if inherited.get(each.name) == kind:
             continue
         if each.description:
@@ -95,7 +102,8 @@ def _model(shape: Shape, base: Shape | None) -> Iterator[str]:
             continue
         _, nullable = without_null(own.schema)
         take = "maybe" if nullable or not own.required else "take"
-        yield f'            {each.name}=fields.{take}("{each.name}", {_reader(own.schema)}),'
+        reader = "event_type" if kinds and each.name == "type" else _reader(own.schema)
+        yield f'            {each.name}=fields.{take}("{each.name}", {reader}),'
     yield "            unknown_fields=fields.rest(),\n        )\n\n"
 
 

@@ -16,13 +16,12 @@ final class Authorizations
      * List authorizations, newest first.
      *
      * @param int $limit Values outside 1 to 100 become the nearest of the two.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function list(
         ?int $limit = null,
         ?string $status = null,
-    ): \Generator {
-        return $this->client->pages('list_authorizations', query: ['limit' => $limit, 'status' => $status]);
+    ): Listing {
+        return $this->client->listing('list_authorizations', query: ['limit' => $limit, 'status' => $status]);
     }
 
     /**
@@ -100,7 +99,6 @@ final class Authorizations
      * @param string $billNumber The exact bill number. May contain only letters, digits, space, - _ . and /.
      * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
      * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function payments(
         string $id,
@@ -109,8 +107,8 @@ final class Authorizations
         ?string $billNumber = null,
         ?string $createdFrom = null,
         ?string $createdTo = null,
-    ): \Generator {
-        return $this->client->pages('list_authorization_payments', query: ['limit' => $limit, 'status' => $status, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo], id: $id);
+    ): Listing {
+        return $this->client->listing('list_authorization_payments', query: ['limit' => $limit, 'status' => $status, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo], id: $id);
     }
 
     /**

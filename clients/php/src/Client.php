@@ -83,28 +83,15 @@ final class Client extends Resources
         return $described['binary'] ? $answer : $answer['data'];
     }
 
-    /**
-     * @internal
-     * @return \Generator<int, array<string, mixed>>
-     */
-    public function pages(string $operation, array $query, ?string $id = null): \Generator
+    /** @internal */
+    public function listing(string $operation, array $query, ?string $id = null): Listing
     {
         $described = self::OPERATIONS[$operation];
-        $left = $query['limit'] ?? null; // a limit is the number of items, not the size of a page
-        do {
-            if ($left !== null) {
-                $query['limit'] = min($left, 100);
-            }
-            $answer = $this->send($described, $query, null, $id, null);
-            foreach ($answer['data'] as $item) {
-                yield $item;
-                if ($left !== null && --$left === 0) {
-                    return;
-                }
-            }
-            $cursor = $answer['pagination']['next_cursor'] ?? null;
-            $query[$described['cursor']] = $cursor;
-        } while ($cursor !== null);
+        $read = function (?int $size, ?string $cursor) use ($described, $query, $id): array {
+            $page = ['limit' => $size, $described['cursor'] => $cursor] + $query;
+            return $this->send($described, $page, null, $id, null);
+        };
+        return new Listing($read, $query['limit'] ?? null);
     }
 
     private function send(array $operation, array $query, ?array $body, ?string $id, ?string $key): mixed
@@ -194,7 +181,7 @@ final class Client extends Resources
             $number = curl_errno($curl);
             $begun = !in_array($number, self::NOT_CONNECTED, true);
             $code = $number === CURLE_OPERATION_TIMEDOUT ? 'timeout' : ($begun ? 'connection_lost' : 'connection_failed');
-            $error = new LaariError("No answer from $this->origin: $reason.", $code);
+            $error = new NoAnswerError("No answer from $this->origin: $reason.", $code);
             throw new Interrupted($error, !$begun, !in_array($number, self::LASTING, true));
         }
         $status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);
@@ -209,7 +196,7 @@ final class Client extends Resources
         $told = is_array($answer) ? ($answer['error'] ?? null) : null;
         $detail = is_array($told) ? $told : ['code' => $told, 'message' => $answer['error_description'] ?? null];
         $code = is_string($detail['code'] ?? null) ? $detail['code'] : 'invalid_response';
-        $error = new LaariError(
+        $error = new (LaariError::kind($status, $code))(
             $detail['message'] ?? "The answer with status $status is not from Laari.",
             $code,
             $status,

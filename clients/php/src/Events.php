@@ -18,7 +18,6 @@ final class Events
      * @param int $limit Values outside 1 to 100 become the nearest of the two.
      * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
      * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function list(
         ?int $limit = null,
@@ -26,8 +25,8 @@ final class Events
         ?bool $delivered = null,
         ?string $createdFrom = null,
         ?string $createdTo = null,
-    ): \Generator {
-        return $this->client->pages('list_events', query: ['limit' => $limit, 'type' => $type, 'delivered' => $delivered, 'created_from' => $createdFrom, 'created_to' => $createdTo]);
+    ): Listing {
+        return $this->client->listing('list_events', query: ['limit' => $limit, 'type' => $type, 'delivered' => $delivered, 'created_from' => $createdFrom, 'created_to' => $createdTo]);
     }
 
     /**

@@ -20,7 +20,6 @@ final class PaymentRequests
      * @param string $billNumber The exact bill number. May contain only letters, digits, space, - _ . and /.
      * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
      * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function list(
         ?int $limit = null,
@@ -29,8 +28,8 @@ final class PaymentRequests
         ?string $billNumber = null,
         ?string $createdFrom = null,
         ?string $createdTo = null,
-    ): \Generator {
-        return $this->client->pages('list_payment_requests', query: ['limit' => $limit, 'status' => $status, 'terminal_label' => $terminalLabel, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo]);
+    ): Listing {
+        return $this->client->listing('list_payment_requests', query: ['limit' => $limit, 'status' => $status, 'terminal_label' => $terminalLabel, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo]);
     }
 
     /**

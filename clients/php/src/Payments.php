@@ -20,7 +20,7 @@ final class Payments
      * @param string $billNumber The exact bill number. May contain only letters, digits, space, - _ . and /.
      * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
      * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
+     * @param string $reference The exact reference: at most one payment has it.
      */
     public function list(
         ?int $limit = null,
@@ -29,8 +29,9 @@ final class Payments
         ?string $billNumber = null,
         ?string $createdFrom = null,
         ?string $createdTo = null,
-    ): \Generator {
-        return $this->client->pages('list_payments', query: ['limit' => $limit, 'status' => $status, 'terminal_label' => $terminalLabel, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo]);
+        ?string $reference = null,
+    ): Listing {
+        return $this->client->listing('list_payments', query: ['limit' => $limit, 'status' => $status, 'terminal_label' => $terminalLabel, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo, 'reference' => $reference]);
     }
 
     /**
@@ -97,13 +98,12 @@ final class Payments
      * List the refunds of a payment, newest first.
      *
      * @param int $limit Values outside 1 to 100 become the nearest of the two.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function refunds(
         string $id,
         ?int $limit = null,
-    ): \Generator {
-        return $this->client->pages('list_payment_refunds', query: ['limit' => $limit], id: $id);
+    ): Listing {
+        return $this->client->listing('list_payment_refunds', query: ['limit' => $limit], id: $id);
     }
 
     /**

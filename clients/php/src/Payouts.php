@@ -18,15 +18,14 @@ final class Payouts
      * @param int $limit Values outside 1 to 100 become the nearest of the two.
      * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
      * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function list(
         ?int $limit = null,
         ?string $createdFrom = null,
         ?string $createdTo = null,
         ?string $status = null,
-    ): \Generator {
-        return $this->client->pages('list_payouts', query: ['limit' => $limit, 'created_from' => $createdFrom, 'created_to' => $createdTo, 'status' => $status]);
+    ): Listing {
+        return $this->client->listing('list_payouts', query: ['limit' => $limit, 'created_from' => $createdFrom, 'created_to' => $createdTo, 'status' => $status]);
     }
 
     /**
@@ -44,12 +43,11 @@ final class Payouts
      * List the movements of a payout, newest first.
      *
      * @param int $limit Values outside 1 to 100 become the nearest of the two.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function movements(
         string $id,
         ?int $limit = null,
-    ): \Generator {
-        return $this->client->pages('list_payout_movements', query: ['limit' => $limit], id: $id);
+    ): Listing {
+        return $this->client->listing('list_payout_movements', query: ['limit' => $limit], id: $id);
     }
 }

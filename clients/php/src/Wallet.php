@@ -36,11 +36,10 @@ final class Wallet
      * Read the history, newest first.
      *
      * @param int $limit The number of transactions on a page.
-     * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function transactions(
         ?int $limit = null,
-    ): \Generator {
-        return $this->client->pages('wallet_transactions', query: ['limit' => $limit]);
+    ): Listing {
+        return $this->client->listing('wallet_transactions', query: ['limit' => $limit]);
     }
 }

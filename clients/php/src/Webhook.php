@@ -12,7 +12,7 @@ final class Webhook
      *
      * `$body` is the raw body: `file_get_contents('php://input')`. `$header` is `Service-Signature`:
      * `$_SERVER['HTTP_SERVICE_SIGNATURE'] ?? ''`. During a change of the key, give the old and the new secret.
-     * Respond to a `LaariError` with status 401.
+     * Respond to a `WebhookVerificationError` with status 401.
      *
      * @param string|string[] $secret
      * @return array<string, mixed>
@@ -60,8 +60,8 @@ final class Webhook
         return $event;
     }
 
-    private static function refused(string $why): LaariError
+    private static function refused(string $why): WebhookVerificationError
     {
-        return new LaariError("The webhook is refused: $why.", 'webhook_refused');
+        return new WebhookVerificationError("The webhook is refused: $why.", 'webhook_refused');
     }
 }

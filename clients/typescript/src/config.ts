@@ -16,7 +16,7 @@ export interface Options {
   /** Milliseconds of a call, with all its attempts and the waits between them. */
   deadline?: number;
   maxAttempts?: number;
-  /** Plain http to other machines, where anybody on the way reads the key. */
+  /** Plain http to other machines; it shows the key to the network. */
   allowHttp?: boolean;
   /** Instead of the global one. */
   fetch?: typeof fetch;
@@ -80,14 +80,14 @@ function origin(address: string, allowHttp: boolean): string {
     throw new ConfigurationError("baseUrl is not a URL.");
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new ConfigurationError("baseUrl is the service's http or https address.");
+    throw new ConfigurationError("baseUrl must be the http or https address of the service.");
   }
   if (url.username || url.password || url.search || url.hash) {
     throw new ConfigurationError("baseUrl has no credentials, query or fragment.");
   }
   if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname)) {
     throw new ConfigurationError(
-      "Over plain http anybody on the way reads the key: use https, or allowHttp.",
+      "Plain http shows the key to the network. Use https, or allowHttp.",
     );
   }
   let path = url.pathname.replace(/\/+$/, "");

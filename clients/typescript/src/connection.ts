@@ -19,7 +19,7 @@ export interface CallOptions {
 }
 
 export interface KeyedOptions extends CallOptions {
-  /** Made for each call where it is left out, and the same in all its attempts. */
+  /** Made for each call if it is omitted, and the same in all its attempts. */
   idempotencyKey?: string;
 }
 
@@ -259,7 +259,7 @@ async function prepare(operation: Operation, call: Call): Promise<Prepared> {
 /** An id as one segment of a path, whatever it contains. */
 function segment(id: string | undefined): string {
   if (typeof id !== "string" || id.trim() === "" || id === "." || id === "..") {
-    throw new ConfigurationError("An id is a text, exactly as the service returned it.");
+    throw new ConfigurationError("An id must be the string that the service returned.");
   }
   return encodeURIComponent(id);
 }
@@ -385,7 +385,7 @@ function requestId(reply: Reply): string | undefined {
   return reply.headers.get("request-id") ?? undefined;
 }
 
-/** Seconds, from a number or a date; undefined where it is neither. */
+/** Seconds, from a number or a date; undefined if it is neither. */
 function retryAfter(value: string | null): number | undefined {
   if (value === null) return undefined;
   if (/^\d{1,10}$/.test(value.trim())) return Number(value);

@@ -446,6 +446,8 @@ export interface ListPaymentsParams {
   created_from?: string | Date;
   /** Created before this time. A date means midnight; the default offset is +05:00. */
   created_to?: string | Date;
+  /** The exact reference: at most one payment has it. */
+  reference?: string;
 }
 
 export interface CreatePaymentParams {

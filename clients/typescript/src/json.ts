@@ -5,7 +5,7 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 const MARK = "\u0000integer";
 
-/** Throws a SyntaxError where it is no JSON. */
+/** Throws a SyntaxError if it is not JSON. */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);
   let wide = false;

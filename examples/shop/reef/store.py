@@ -75,7 +75,7 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
         try:
-            db.execute("BEGIN IMMEDIATE")  # whoever writes waits here, and not half-way
+            db.execute("BEGIN IMMEDIATE")  # a writer waits here, and not half-way
             yield db
             db.execute("COMMIT")
         finally:

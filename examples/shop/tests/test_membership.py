@@ -50,7 +50,7 @@ def test_an_empty_wallet_is_tried_again_tomorrow(visitor, shop, laari_merchant):
     assert laari_merchant.customer.balance == 0
 
 
-def test_whoever_leaves_pays_no_more(visitor, shop, laari_merchant):
+def test_a_member_who_left_pays_no_more(visitor, shop, laari_merchant):
     page, authorization = joined(visitor, laari_merchant)
     assert visitor.post(f"{page}/leave").headers["location"] == page
     assert "not a member" in visitor.get(page).text

@@ -242,7 +242,7 @@ RESERVED_PART = 0.2
 def addressed(
     message_id: UUID, kind: MessageKind, channel: Channel, recipient: str, language: Language
 ) -> bytes:
-    """What the content of a message is encrypted for: it opens for nobody else."""
+    """What the content of a message is encrypted for: nobody else can open it."""
     return f"message {message_id} {kind} {channel} {language} {recipient}".encode()
 
 

@@ -556,7 +556,7 @@ class Due(Struct, frozen=True):
     """The state of a merchant's money in one snapshot, for a payout up to `cut_off`."""
 
     balance: int
-    later: int  # the sum of movements at the cut-off or after it; payouts are none
+    later: int  # the sum of movements at the cut-off or after it, without payouts
     cut_off: datetime  # never before that of the last payout
     snapshot: str
 

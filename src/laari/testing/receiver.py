@@ -110,8 +110,8 @@ class Inbox:
     ) -> ReceivedWebhook:
         """Waits for the next acknowledged delivery of this type, and returns each one once.
 
-        `about` is a payment, payment request or authorization, or its id. Raises AssertionError
-        after the timeout, and an exception of the shop's handler at once.
+        `about` is the resource of the event, or its id; for the event of a refund also the payment.
+        Raises AssertionError after the timeout, and an exception of the shop's handler at once.
         """
         wanted = None if about is None else id_of(about)
         deadline = time.monotonic() + timeout
@@ -128,7 +128,8 @@ class Inbox:
         for place, delivery in enumerate(self._deliveries):
             if place in self._awaited or not delivery.acknowledged or delivery.type != type:
                 continue
-            if wanted is None or id_of(delivery.data) == wanted:
+            about = (id_of(delivery.data), getattr(delivery.data, "payment_id", None))
+            if wanted is None or wanted in about:
                 return place
         return None
 

@@ -34,6 +34,14 @@ function references(iterable $items): string
     return implode(',', array_column(iterator_to_array($items, false), 'reference'));
 }
 
+function first(iterable $items): array
+{
+    foreach ($items as $item) {
+        return $item;
+    }
+    throw new Exception('it is empty');
+}
+
 $purse = $client->sandbox->setWallet(balance: 50_000_000, tier: 'business');
 check($purse['balance'] === 50_000_000, 'wallet');
 
@@ -50,6 +58,12 @@ $third = $client->payments->create(reference: 'p-3', amount: 12_550);
 check($client->sandbox->payments->pay($third['id'])['status'] === 'paid', 'paid');
 check(references($client->payments->list(limit: 2)) === 'p-3,p-2', 'a limit is a limit');
 check(references($client->payments->list()) === 'p-3,p-2,p-1', 'listed');
+check(references($client->payments->list(reference: 'p-2')) === 'p-2', 'by reference');
+$pages = iterator_to_array($client->payments->list(limit: 2)->pages(), false);
+check(array_map(static fn ($page) => references($page->items), $pages) === ['p-3,p-2', 'p-1'], 'pages');
+check($pages[1]->nextCursor === null, 'the last page');
+$rest = $client->payments->list(limit: 2)->pages($pages[0]->nextCursor)->current();
+check(references($rest->items) === 'p-1', 'from a cursor');
 
 $ids = [];
 foreach (['r-0', 'r-1', 'r-2'] as $reference) {
@@ -73,14 +87,14 @@ check($client->sandbox->authorizations->suspend($asked['id'])['status'] === 'sus
 check($client->sandbox->authorizations->resume($asked['id'])['status'] === 'active', 'resumed');
 check($client->authorizations->previewCharge($asked['id'], amount: 6_000)['code'] === 'period_limit_exceeded', 'preview');
 $charge = $client->authorizations->charge($asked['id'], reference: 'c-1', amount: 4_000);
-check($client->authorizations->payments($asked['id'])->current()['id'] === $charge['id'], 'charged');
+check(first($client->authorizations->payments($asked['id']))['id'] === $charge['id'], 'charged');
 check($client->authorizations->cancel($asked['id'])['status'] === 'revoked', 'revoked');
 $unwanted = $client->authorizations->create(reference: 'a-2', title: 'Box');
 check($client->sandbox->authorizations->reject($unwanted['id'])['status'] === 'rejected', 'declined');
 check($client->authorizations->get($asked['id'])['usage']['total_paid'] === 4_000, 'usage');
 check(references($client->authorizations->list(status: 'revoked')) === 'a-1', 'by status');
 
-$event = $client->events->list(type: 'payment.cancelled', delivered: false)->current();
+$event = first($client->events->list(type: 'payment.cancelled', delivered: false));
 check($event['data']['payment_url'] === $made['payment_url'], 'event');
 check($client->events->get($event['id'])['id'] === $event['id'], 'event read');
 check($client->sandbox->moveClock(advanceSeconds: 60)['offset_seconds'] === 60, 'clock');
@@ -89,17 +103,21 @@ check($client->sandbox->moveClock(reset: true)['offset_seconds'] === 0, 'clock b
 $wallet = (new Client($origin, walletKey: $purse['api_key']))->wallet;
 check($wallet->balance()[0]['ledger_balance'] === 499_829.5, 'balance');
 check($wallet->usage()['limits']['daily'] === null, 'usage of the wallet');
-check($wallet->transactions()->current()['amount'] == -40, 'history');
+check(first($wallet->transactions())['amount'] == -40, 'history');
 
+$away = new Client('http://127.0.0.1:9', secretKey: $key, deadline: 0.1);
+check(refusal(fn () => $away->balance->get()) instanceof Laari\NoAnswerError, 'nobody answers');
 $wrong = refusal(fn () => $client->payments->create(reference: 'p-9', amount: 0));
 check([$wrong->errorCode, $wrong->status, $wrong->field] === ['invalid_request', 400, 'amount'], 'field');
 check($wrong->requestId !== null, 'request id');
 foreach (['a/b', '../payments', 'x?limit=1', 'é', 'a#b'] as $strange) {
-    check(refusal(fn () => $client->payments->get($strange))->status === 404, "id $strange");
+    $missing = refusal(fn () => $client->payments->get($strange));
+    check($missing instanceof Laari\NotFoundError && $missing->status === 404, "id $strange");
 }
 $once = $client->payments->create(reference: 'k-1', amount: 100, idempotencyKey: 'order-1');
 check($client->payments->create(reference: 'k-1', amount: 100, idempotencyKey: 'order-1')['id'] === $once['id'], 'key');
 $conflict = refusal(fn () => $client->payments->create(reference: 'k-2', amount: 100, idempotencyKey: 'order-1'));
+check($conflict instanceof Laari\ConflictError, 'its kind');
 check($conflict->errorCode === 'idempotency_conflict', 'key of another request');
 
 $limited = new Client($origin, clientId: $clientId, clientSecret: $clientSecret, scope: 'payments:read');

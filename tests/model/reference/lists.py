@@ -49,6 +49,7 @@ def _matches(step: Step, row: Any) -> bool:
         query.get("status") in (None, status)
         and query.get("terminal_label") in (None, row.terminal_label)
         and query.get("bill_number") in (None, row.bill_number)
+        and query.get("reference") in (None, row.reference)
     )
 
 

@@ -200,8 +200,18 @@ class AsyncPayments:
         bill_number: Optional[str] = None,
         created_from: Optional[Moment] = None,
         created_to: Optional[Moment] = None,
+        reference: Optional[str] = None,
     ) -> AsyncListing[Payment]:
-        """List payments, newest first."""
+        """List payments, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        `terminal_label`: The exact label.
+        `bill_number`: The exact bill number. May contain only letters, digits, space, - _ . and /.
+        `created_from`: Created at or after this time. A date means midnight; the default offset is
+            +05:00.
+        `created_to`: Created before this time. A date means midnight; the default offset is +05:00.
+        `reference`: The exact reference: at most one payment has it.
+        """
         call = Call(
             ops.LIST_PAYMENTS,
             query={
@@ -211,6 +221,7 @@ class AsyncPayments:
                 "bill_number": bill_number,
                 "created_from": created_from,
                 "created_to": created_to,
+                "reference": reference,
             },
         )
         return AsyncListing(self._connection, call, read_payment)
@@ -229,7 +240,20 @@ class AsyncPayments:
         metadata: Optional[Mapping[str, str]] = None,
         idempotency_key: Optional[str] = None,
     ) -> HostedPayment:
-        """Create a hosted payment."""
+        """Create a hosted payment.
+
+        `reference`: Your name for the payment, unique among your payments, charges and payment
+            requests.
+        `amount`: In laari: `12500` is MVR 125.00.
+        `title`: The purpose of the payment.
+        `terminal_label`: The till; need not be unique.
+        `bill_number`: May contain only letters, digits, space, - _ . and /.
+        `return_url`: The customer's browser goes here from the checkout page. An absolute http or
+            https URL without credentials.
+        `expires_at`: In the future; default: 24 hours from now. RFC 3339; the default offset is
+            +05:00.
+        `metadata`: Your own strings, stored as sent; the customer does not see them.
+        """
         call = Call(
             ops.CREATE_PAYMENT,
             body={
@@ -272,7 +296,10 @@ class AsyncPayments:
         return await self._connection.run(call, bytes)
 
     def refunds(self, id: str, *, limit: Optional[int] = None) -> AsyncListing[Refund]:
-        """List the refunds of a payment, newest first."""
+        """List the refunds of a payment, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        """
         call = Call(
             ops.LIST_PAYMENT_REFUNDS,
             id=id,
@@ -291,7 +318,11 @@ class AsyncPayments:
         note: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Refund:
-        """Refund a payment, or a part of it."""
+        """Refund a payment, or a part of it.
+
+        `amount`: In laari; default: all that is left.
+        `note`: For you; the customer does not see it.
+        """
         call = Call(
             ops.REFUND_PAYMENT,
             id=id,
@@ -346,7 +377,13 @@ class AsyncPayouts:
             Literal["requested", "approved", "sent", "settled", "returned", "cancelled"]
         ] = None,
     ) -> AsyncListing[Payout]:
-        """List payouts, newest first."""
+        """List payouts, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        `created_from`: Created at or after this time. A date means midnight; the default offset is
+            +05:00.
+        `created_to`: Created before this time. A date means midnight; the default offset is +05:00.
+        """
         call = Call(
             ops.LIST_PAYOUTS,
             query={
@@ -367,7 +404,10 @@ class AsyncPayouts:
         return await self._connection.run(call, Payout.from_json)
 
     def movements(self, id: str, *, limit: Optional[int] = None) -> AsyncListing[PayoutMovement]:
-        """List the movements of a payout, newest first."""
+        """List the movements of a payout, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        """
         call = Call(
             ops.LIST_PAYOUT_MOVEMENTS,
             id=id,
@@ -394,7 +434,15 @@ class AsyncPaymentRequests:
         created_from: Optional[Moment] = None,
         created_to: Optional[Moment] = None,
     ) -> AsyncListing[PaymentRequest]:
-        """List payment requests, newest first."""
+        """List payment requests, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        `terminal_label`: The exact label.
+        `bill_number`: The exact bill number. May contain only letters, digits, space, - _ . and /.
+        `created_from`: Created at or after this time. A date means midnight; the default offset is
+            +05:00.
+        `created_to`: Created before this time. A date means midnight; the default offset is +05:00.
+        """
         call = Call(
             ops.LIST_PAYMENT_REQUESTS,
             query={
@@ -421,7 +469,19 @@ class AsyncPaymentRequests:
         return_url: Optional[str] = None,
         expires_at: Optional[Moment] = None,
     ) -> PaymentRequest:
-        """Request a payment from a customer."""
+        """Request a payment from a customer.
+
+        `reference`: Your name for the payment, unique among your payments, charges and payment
+            requests.
+        `amount`: In laari: `12500` is MVR 125.00.
+        `title`: The purpose of the payment.
+        `terminal_label`: The till; need not be unique.
+        `bill_number`: May contain only letters, digits, space, - _ . and /.
+        `return_url`: The customer's browser goes here from the wallet application. An absolute http
+            or https URL without credentials.
+        `expires_at`: In the future; default: 24 hours from now. RFC 3339; the default offset is
+            +05:00.
+        """
         call = Call(
             ops.CREATE_PAYMENT_REQUEST,
             body={
@@ -478,7 +538,10 @@ class AsyncAuthorizations:
             ]
         ] = None,
     ) -> AsyncListing[Authorization]:
-        """List authorizations, newest first."""
+        """List authorizations, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        """
         call = Call(
             ops.LIST_AUTHORIZATIONS,
             query={"limit": limit, "status": status},
@@ -496,7 +559,17 @@ class AsyncAuthorizations:
         expires_at: Optional[Moment] = None,
         return_url: Optional[str] = None,
     ) -> Authorization:
-        """Create an authorization for the customer to approve."""
+        """Create an authorization for the customer to approve.
+
+        `reference`: Your unique name for the authorization.
+        `title`: The purpose that the customer agrees to.
+        `type`: Default: `unscheduled`.
+        `limits`: All given limits apply together.
+        `expires_at`: The end of all charges; default: never. RFC 3339; the default offset is
+            +05:00.
+        `return_url`: The customer's browser goes here after the decision. An absolute http or https
+            URL without credentials.
+        """
         call = Call(
             ops.CREATE_AUTHORIZATION,
             body={
@@ -530,7 +603,14 @@ class AsyncAuthorizations:
         bill_number: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> AuthorizationPayment:
-        """Charge an active authorization."""
+        """Charge an active authorization.
+
+        `reference`: Your name for the payment, unique among your payments, charges and payment
+            requests.
+        `amount`: In laari: `12500` is MVR 125.00.
+        `title`: The purpose of the payment.
+        `bill_number`: May contain only letters, digits, space, - _ . and /.
+        """
         call = Call(
             ops.CHARGE_AUTHORIZATION,
             id=id,
@@ -546,7 +626,10 @@ class AsyncAuthorizations:
         return await self._connection.run(call, AuthorizationPayment.from_json)
 
     async def preview_charge(self, id: str, *, amount: int) -> ChargePreview:
-        """Preview a charge, and show the rest of each limit."""
+        """Preview a charge, and show the rest of each limit.
+
+        `amount`: In laari: `12500` is MVR 125.00.
+        """
         call = Call(
             ops.PREVIEW_CHARGE,
             id=id,
@@ -564,7 +647,14 @@ class AsyncAuthorizations:
         created_from: Optional[Moment] = None,
         created_to: Optional[Moment] = None,
     ) -> AsyncListing[AuthorizationPayment]:
-        """List the payments of an authorization, newest first."""
+        """List the payments of an authorization, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        `bill_number`: The exact bill number. May contain only letters, digits, space, - _ . and /.
+        `created_from`: Created at or after this time. A date means midnight; the default offset is
+            +05:00.
+        `created_to`: Created before this time. A date means midnight; the default offset is +05:00.
+        """
         call = Call(
             ops.LIST_AUTHORIZATION_PAYMENTS,
             id=id,
@@ -623,7 +713,13 @@ class AsyncEvents:
         created_from: Optional[Moment] = None,
         created_to: Optional[Moment] = None,
     ) -> AsyncListing[Event]:
-        """List events, newest first."""
+        """List events, newest first.
+
+        `limit`: Values outside 1 to 100 become the nearest of the two.
+        `created_from`: Created at or after this time. A date means midnight; the default offset is
+            +05:00.
+        `created_to`: Created before this time. A date means midnight; the default offset is +05:00.
+        """
         call = Call(
             ops.LIST_EVENTS,
             query={
@@ -658,7 +754,11 @@ class AsyncSandbox:
     async def set_wallet(
         self, *, balance: Optional[int] = None, tier: Optional[str] = None
     ) -> SandboxWallet:
-        """Set the sandbox customer's balance and tier."""
+        """Set the sandbox customer's balance and tier.
+
+        `balance`: In laari.
+        `tier`: The verification tier, which sets the wallet's limits.
+        """
         call = Call(
             ops.SANDBOX_SET_WALLET,
             body={"balance": balance, "tier": tier},
@@ -668,7 +768,11 @@ class AsyncSandbox:
     async def move_clock(
         self, *, advance_seconds: Optional[int] = None, reset: Optional[bool] = None
     ) -> SandboxClock:
-        """Move the sandbox's time."""
+        """Move the sandbox's time.
+
+        `advance_seconds`: Added to the present offset of the clock.
+        `reset`: `true` returns to real time.
+        """
         call = Call(
             ops.SANDBOX_MOVE_CLOCK,
             body={"advance_seconds": advance_seconds, "reset": reset},
@@ -697,7 +801,10 @@ class AsyncWallet:
         return await self._connection.run(call, Usage.from_json)
 
     def transactions(self, *, limit: Optional[int] = None) -> AsyncListing[WalletTransaction]:
-        """Read the history, newest first."""
+        """Read the history, newest first.
+
+        `limit`: The number of transactions on a page.
+        """
         call = Call(
             ops.WALLET_TRANSACTIONS,
             query={"limit": limit},

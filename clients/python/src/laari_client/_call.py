@@ -82,7 +82,7 @@ def _checked_key(key: Optional[str]) -> str:
 def _segment(value: Optional[str]) -> str:
     """An id as one segment of a path, whatever it contains."""
     if not isinstance(value, str) or not value.strip() or value in (".", ".."):
-        raise ConfigurationError("An id is a text, exactly as the service returned it.")
+        raise ConfigurationError("An id must be the string that the service returned.")
     return quote(value, safe="")
 
 

@@ -110,12 +110,12 @@ def _origin(base_url: str, *, allow_http: bool) -> str:
     except ValueError:
         raise ConfigurationError("base_url is not a URL.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError("base_url is the service's http or https address.")
+        raise ConfigurationError("base_url must be the http or https address of the service.")
     if parts.username is not None or parts.query or parts.fragment:
         raise ConfigurationError("base_url has no credentials, query or fragment.")
     if parts.scheme == "http" and not allow_http and not _is_loopback(parts.hostname):
         raise ConfigurationError(
-            "Over plain http anybody on the way reads the key: use https, or allow_http=True."
+            "Plain http shows the key to the network. Use https, or allow_http=True."
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     path = parts.path.rstrip("/")

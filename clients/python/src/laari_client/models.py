@@ -8,9 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Dict, Optional, Union
+from typing import Any, Dict, Literal, Optional, Union
 
-from laari_client._reading import Fields, UnknownEvent, decimal, flag, integer, moment, text, texts
+from laari_client._reading import (
+    Fields,
+    UnknownEvent,
+    decimal,
+    event_type,
+    flag,
+    integer,
+    moment,
+    text,
+    texts,
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,13 @@ class AuthorizationEvent:
 
     # The same in every attempt to deliver it.
     id: str
-    type: str
+    type: Literal[
+        "authorization.created",
+        "authorization.approved",
+        "authorization.rejected",
+        "authorization.cancelled",
+        "authorization.revoked",
+    ]
     payload_version: int
     mode: str
     # In UTC.
@@ -89,7 +105,7 @@ class AuthorizationEvent:
         fields = Fields("AuthorizationEvent", value)
         return cls(
             id=fields.take("id", text),
-            type=fields.take("type", text),
+            type=fields.take("type", event_type),
             payload_version=fields.take("payload_version", integer),
             mode=fields.take("mode", text),
             created_at=fields.take("created_at", moment),
@@ -306,7 +322,7 @@ class PaymentEvent:
 
     # The same in every attempt to deliver it.
     id: str
-    type: str
+    type: Literal["payment.created", "payment.paid", "payment.cancelled", "payment.expired"]
     payload_version: int
     mode: str
     # In UTC.
@@ -321,7 +337,7 @@ class PaymentEvent:
         fields = Fields("PaymentEvent", value)
         return cls(
             id=fields.take("id", text),
-            type=fields.take("type", text),
+            type=fields.take("type", event_type),
             payload_version=fields.take("payload_version", integer),
             mode=fields.take("mode", text),
             created_at=fields.take("created_at", moment),
@@ -396,7 +412,13 @@ class PaymentRequestEvent:
 
     # The same in every attempt to deliver it.
     id: str
-    type: str
+    type: Literal[
+        "payment_request.created",
+        "payment_request.paid",
+        "payment_request.rejected",
+        "payment_request.cancelled",
+        "payment_request.expired",
+    ]
     payload_version: int
     mode: str
     # In UTC.
@@ -411,7 +433,7 @@ class PaymentRequestEvent:
         fields = Fields("PaymentRequestEvent", value)
         return cls(
             id=fields.take("id", text),
-            type=fields.take("type", text),
+            type=fields.take("type", event_type),
             payload_version=fields.take("payload_version", integer),
             mode=fields.take("mode", text),
             created_at=fields.take("created_at", moment),
@@ -468,7 +490,7 @@ class PayoutEvent:
 
     # The same in every attempt to deliver it.
     id: str
-    type: str
+    type: Literal["payout.sent", "payout.settled", "payout.returned"]
     payload_version: int
     mode: str
     # In UTC.
@@ -483,7 +505,7 @@ class PayoutEvent:
         fields = Fields("PayoutEvent", value)
         return cls(
             id=fields.take("id", text),
-            type=fields.take("type", text),
+            type=fields.take("type", event_type),
             payload_version=fields.take("payload_version", integer),
             mode=fields.take("mode", text),
             created_at=fields.take("created_at", moment),
@@ -607,7 +629,7 @@ class RefundEvent:
 
     # The same in every attempt to deliver it.
     id: str
-    type: str
+    type: Literal["payment.refunded"]
     payload_version: int
     mode: str
     # In UTC.
@@ -622,7 +644,7 @@ class RefundEvent:
         fields = Fields("RefundEvent", value)
         return cls(
             id=fields.take("id", text),
-            type=fields.take("type", text),
+            type=fields.take("type", event_type),
             payload_version=fields.take("payload_version", integer),
             mode=fields.take("mode", text),
             created_at=fields.take("created_at", moment),
@@ -727,7 +749,7 @@ class SampleEvent:
 
     # The same in every attempt to deliver it.
     id: str
-    type: str
+    type: Literal["webhook.test"]
     payload_version: int
     mode: str
     # In UTC.
@@ -742,7 +764,7 @@ class SampleEvent:
         fields = Fields("SampleEvent", value)
         return cls(
             id=fields.take("id", text),
-            type=fields.take("type", text),
+            type=fields.take("type", event_type),
             payload_version=fields.take("payload_version", integer),
             mode=fields.take("mode", text),
             created_at=fields.take("created_at", moment),

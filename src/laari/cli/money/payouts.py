@@ -342,7 +342,7 @@ async def holidays(
     if added is not None and name is not None:
         await payout_terms.set_holiday(connection, added, name, actor())
     if removed is not None and not await payout_terms.remove_holiday(connection, removed, actor()):
-        raise LaariError(f"{removed} is no holiday")
+        raise LaariError(f"{removed} is not a holiday")
     found = await payouts.holidays(connection)
     return [{"day": str(day), "name": called} for day, called in found.items()]
 

@@ -106,7 +106,7 @@ async def member_at(service: Service, place: str | None, email: str) -> UUID:
 
 def check_till(role: Role, till: str | None) -> None:
     if (role == "cashier") != (till is not None):
-        raise LaariError("use --till for a cashier, and for nobody else")
+        raise LaariError("a cashier needs --till, and other roles have none")
 
 
 @user.command()

@@ -20,7 +20,7 @@ T = TypeVar("T")
 LONGEST_COMPARED = 60  # the time grows with the square of the length
 _CLOSE = 0.7  # of 1: `amout` and `returnUrl` are close, `currency` is close to nothing
 
-Schema: TypeAlias = dict[str, Any]  # of JSON Schema, which nests as it likes
+Schema: TypeAlias = dict[str, Any]  # of JSON Schema, nested to any depth
 # Reads a value that is present and not null: the result is the value, None for nothing, or a
 # refusal. The second argument is the name for messages.
 Reader: TypeAlias = Callable[[object, str], object]

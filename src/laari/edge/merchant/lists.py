@@ -35,13 +35,14 @@ class ListQuery(PageQuery, frozen=True, kw_only=True):
     """With the filters of payments, payment requests and authorizations."""
 
     status: str | None = None
+    reference: str | None = None
     terminal_label: str | None = None
     bill_number: str | None = None
 
     @property
     def filters(self) -> dict[str, str]:
         """Those that were given."""
-        names = ("status", "terminal_label", "bill_number")
+        names = ("status", "reference", "terminal_label", "bill_number")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -97,6 +98,7 @@ AFTER = Field(
 )
 CREATED_FROM = _bound("created_from", "Created at or after this time.")
 CREATED_TO = _bound("created_to", "Created before this time.")
+REFERENCE = described(text("reference", 100), "The exact reference: at most one payment has it.")
 TERMINAL_LABEL = described(text("terminal_label", 10), "The exact label.")
 BILL_NUMBER = described(
     text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET),

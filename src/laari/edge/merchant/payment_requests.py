@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from laari.edge.input.fields import (
     Body,
+    Query,
     choice,
     described,
     group,
@@ -13,13 +14,14 @@ from laari.edge.input.fields import (
     web_address,
 )
 from laari.edge.load.token_buckets import Bucket, named_bucket
+from laari.edge.merchant.lists import ListQuery
 from laari.edge.merchant.operations import Context, Operation, Write
 from laari.edge.merchant.payments import (
     AMOUNT,
     BILL,
     DESCRIPTION,
     LABEL,
-    LIST_QUERY,
+    LIST_FIELDS,
     REFERENCE,
     TITLE,
 )
@@ -143,7 +145,7 @@ CREATE = Write(
     "If you repeat a request with the same reference and fields, you get the first one. "
     "Sandbox mode allows only the designated sandbox recipient.",
 )
-LIST = list_operation(REQUESTS, LIST_QUERY, PaymentRequest)
+LIST = list_operation(REQUESTS, Query(ListQuery, *LIST_FIELDS), PaymentRequest)
 GET = get_operation(REQUESTS, PaymentRequest)
 CANCEL = cancel_operation(
     REQUESTS, CancelRequest, PaymentRequest, "payment_request_not_cancellable"

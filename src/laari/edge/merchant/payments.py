@@ -26,6 +26,9 @@ from laari.edge.merchant.lists import (
     ListQuery,
     status_filter,
 )
+from laari.edge.merchant.lists import (
+    REFERENCE as REFERENCE_FILTER,
+)
 from laari.edge.merchant.operations import Context, Operation, Public, Write
 from laari.edge.merchant.views import cancel_operation, get_operation, list_operation
 from laari.edge.qr import qr_png
@@ -56,8 +59,8 @@ DESCRIPTION = text("description", 500)
 LABEL = described(text("terminal_label", 10), "The till; need not be unique.")
 BILL = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
 
-LIST_QUERY = Query(
-    ListQuery,
+# Payment requests have these too.
+LIST_FIELDS = (
     LIMIT,
     AFTER,
     status_filter(*STATUSES),
@@ -66,6 +69,7 @@ LIST_QUERY = Query(
     CREATED_FROM,
     CREATED_TO,
 )
+LIST_QUERY = Query(ListQuery, *LIST_FIELDS, REFERENCE_FILTER)
 
 CREATE_PAYMENT = Body(
     PaymentDraft,
@@ -145,7 +149,8 @@ LIST = list_operation(
 GET = get_operation(
     PAYMENTS,
     AnyPayment,
-    "By its `id`, not by your `reference`. An overdue payment is marked expired.",
+    "By its `id`. For your `reference`, list payments with `reference`. An overdue payment is "
+    "marked expired.",
 )
 CANCEL = cancel_operation(
     PAYMENTS,

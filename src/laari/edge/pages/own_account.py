@@ -24,7 +24,8 @@ STARTED_AGAIN = FormProblem(
     409, "The set-up has expired, or another tab has finished it. Start again."
 )
 REQUIRED = FormProblem(
-    409, "You work for somebody who requires a second factor, so it cannot be turned off."
+    409,
+    "A second factor is required of you, so it cannot be turned off.",
 )
 
 # Log-in and log-out.

@@ -22,6 +22,7 @@ GUIDES = (
     "checkout",
     "payment-requests",
     "authorizations",
+    "refunds-and-payouts",
     "webhooks",
     "idempotency",
     "sandbox",

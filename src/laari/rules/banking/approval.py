@@ -38,7 +38,7 @@ class Control(NamedTuple):
 
 
 def not_approver(actor: Actor, control: Control, now: datetime) -> str | None:
-    """Why this person does not approve the run, if so."""
+    """Why this person does not approve the run, or None."""
     if is_same_person(control.run.created_by, actor):
         if control.needs_second:
             return "Another person has to approve a run that you opened."

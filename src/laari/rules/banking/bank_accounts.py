@@ -57,7 +57,7 @@ def _folded(name: str) -> str:
 
 
 def in_effect(accounts: Iterable[BankAccount], now: datetime) -> BankAccount | None:
-    """The bank account that is used at this moment: of those whose time has come, the newest."""
+    """The bank account that is used at this moment: the newest one whose 48 hours have passed."""
     begun = [account for account in accounts if account.effective_at <= now]
     return max(begun, key=lambda account: (account.created_at, account.id), default=None)
 

@@ -170,7 +170,7 @@ def _other_content(known: BankLine) -> str:
 
 
 def _other_slip(line: StatementLine, account: int | None, first: Transaction | None) -> str | None:
-    """Why this line is not the top-up that used its reference as a slip, if so."""
+    """Why this line is not the top-up that used its reference as a slip, or None."""
     if first is None or (first.account, first.amount) == (account or first.account, line.amount):
         return None
     used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"

@@ -150,7 +150,7 @@ class SweepFees(Controlled[FeeSweep]):
     def prepare(self, world: World) -> Prepared[FeeSweep] | Refusal:
         fees = world.earned_fees[self.mode]
         if self.if_last not in (None, fees.last_sweep):
-            return refuse("conflict", "Fees were swept meanwhile. Look at them, and decide again.")
+            return refuse("conflict", "Fees were swept since. Look at the fees, and decide again.")
         if not 0 < self.amount <= fees.balance:
             message = f"The fees are MVR {rufiyaa(fees.balance)}."
             return refuse("insufficient_merchant_balance", message)

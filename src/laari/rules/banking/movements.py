@@ -102,7 +102,7 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MakeMovement(Command[Made]):
-    """The second person makes a movement that waits, and the movement ends with it.
+    """The second person confirms a waiting movement: it is carried out and ends.
 
     It counts as moved alone by nobody. A movement that waits never changes, so its id names what
     the person saw.

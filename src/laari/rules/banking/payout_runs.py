@@ -242,7 +242,7 @@ def _stop_needs(needs: Needs, payout: Payout) -> None:
 
 
 def _stopped(world: World, tenant: Tenant | None, payout: Payout) -> str | None:
-    """Why the operator lets no money go to the owner of a payout, if so."""
+    """Why the operator lets no money go to the owner of a payout, or None."""
     if tenant is not None:
         terms = world.payout_terms.get(tenant.id)
         return payouts.merchant_stopped(world.is_active(tenant), terms)

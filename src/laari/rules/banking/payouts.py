@@ -50,7 +50,7 @@ WALLET_FROZEN = "The wallet is frozen."
 
 
 def merchant_stopped(is_active: bool, terms: PayoutTerms | None) -> str | None:
-    """Why the operator lets no money go to a merchant, if so."""
+    """Why the operator lets no money go to a merchant, or None."""
     if not is_active:
         return "The merchant is deactivated."
     if terms is None or terms.paused_reason is None:
@@ -67,7 +67,7 @@ def not_payable(
     *,
     is_active: bool,
 ) -> Refusal | None:
-    """Why a merchant is not paid out now, if so."""
+    """Why a merchant is not paid out now, or None."""
     reason = merchant_stopped(is_active, terms)
     if reason is not None:
         return refuse("payout_not_possible", reason)
@@ -84,7 +84,7 @@ def not_payable(
 
 
 def uncovered(due: Due, available: int, terms: PayoutTerms) -> Refusal | None:
-    """Why the balance does not allow a payout, if so: it never makes a balance negative."""
+    """Why the balance does not allow a payout, or None: it never makes a balance negative."""
     total = due.balance - due.later
     if total <= 0 and available < 0:
         return refuse("payout_not_possible", f"The balance is negative: MVR {rufiyaa(available)}.")
@@ -272,7 +272,7 @@ def in_run(world: World, run_id: UUID) -> list[Payout]:
 
 
 def not_joinable(world: World, actor: Actor, tenant: Tenant | None, run_id: UUID) -> Refusal | None:
-    """Why a payout cannot join this run, if so.
+    """Why a payout cannot join this run, or None.
 
     Another person may approve the run, and so adds nothing to it.
     """

@@ -212,7 +212,7 @@ class RejectAuthorization(CustomerDecision):
 
 
 def _undecidable(authorization: Authorization) -> Refusal | None:
-    """Why the customer can no longer approve or reject, if so."""
+    """Why the customer can no longer approve or reject, or None."""
     if authorization.status == "pending":
         return None
     if authorization.status == "expired" and authorization.approved_at is None:

@@ -148,7 +148,7 @@ def note_moved(
 
 
 def not_taking(world: World, tenant: Tenant) -> Refusal | None:
-    """Why nobody can pay this merchant now, if so."""
+    """Why nobody can pay this merchant now, or None."""
     if world.is_active(tenant):
         return None
     return refuse("payment_conflict", "The merchant is not taking payments.")
@@ -192,7 +192,7 @@ class OnePayable(TenantCommand[Payable], Generic[Payable]):
         return {}
 
     def refusal(self, world: World, payable: Payable) -> Refusal | None:
-        """Why the lifecycle does not allow the action now, if so."""
+        """Why the lifecycle does not allow the action now, or None."""
         kind, state = self.kind, state_of(payable, world.at(self.tenant))
         if self.action in kind.transitions[state]:
             return None

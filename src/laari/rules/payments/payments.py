@@ -125,7 +125,7 @@ class CreatePayment(TenantCommand[Payment]):
 
 
 def too_large(tenant: Tenant, amount: int) -> Refusal | None:
-    """A new payment above the operator's limit for the merchant; a retry is none."""
+    """A new payment above the operator's limit for the merchant. A retry is not a new payment."""
     if tenant.max_payment is None or amount <= tenant.max_payment:
         return None
     limit = f"MVR {rufiyaa(tenant.max_payment)}"

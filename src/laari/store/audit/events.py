@@ -130,7 +130,7 @@ CHECKS = [
     ),
     Check(
         "event_time",
-        "An event and what happened to its object are not of one moment.",
+        "An event and the change of its object have different times.",
         f"""SELECT {shown("evt", "h.event_id")} AS id,
             h.type || ' at ' || coalesce(h.at::text, 'no time') AS expected,
             h.type || ' at ' || h.created_at AS found

@@ -169,7 +169,7 @@ CHECKS = [
     ),
     Check(
         "transfer_time",
-        "A payment and its transfers are not of one moment.",
+        "A payment and its transfers have different times.",
         f"""SELECT {shown("pay", "id")} AS id,
             kind || ' at ' || coalesce(paid_at::text, 'no time') AS expected,
             kind || ' at ' || moved_at AS found
@@ -205,7 +205,7 @@ CHECKS = [
     ),
     Check(
         "transaction_time",
-        "A line of history and its transfer are not of one moment and one transaction.",
+        "A line of history and its transfer differ in time or transaction.",
         "SELECT tid AS id, moved_at AS expected, told_at AS found FROM lines WHERE mistimed",
         queries=_LINES,
     ),

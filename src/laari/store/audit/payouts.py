@@ -56,7 +56,7 @@ _BELONGS = f"""
 CHECKS = [
     Check(
         "payout_transfer",
-        "The transfers of payouts are not those that their states call for.",
+        "A payout's transfers do not fit its state.",
         f"""SELECT coalesce(e.id, f.id)::text AS id,
             coalesce({_MOVED.format("e")} || ' at ' || e.at, 'no transfer') AS expected,
             coalesce({_MOVED.format("f")} || ' at ' || f.at, 'no transfer') AS found

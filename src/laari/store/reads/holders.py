@@ -86,7 +86,7 @@ async def named(connection: Connection, text: str, most: int) -> list[Holder]:
     """Customers with these beginnings of words in their name; those with exactly this name first.
 
     If enough names begin with the text, the other index is not read: it would collect every name
-    with a common word. Of very many, any are returned.
+    with a common word. If very many fit, the choice among them is arbitrary.
     """
     found = await connection.fetch(
         "SELECT id FROM customers WHERE lower(name) ~>=~ lower($1) "
@@ -124,7 +124,7 @@ async def newest(
     mode: Mode | None = None,
     frozen: bool = False,
 ) -> list[Holder]:
-    """Newest first: ids begin with their time. The list goes on behind `after`."""
+    """Newest first: ids begin with their time. The next page begins after `after`."""
     rows = await connection.fetch(
         f"{_SELECT} WHERE ($2::uuid IS NULL OR c.id < $2) AND ($3::text IS NULL OR c.mode = $3) "
         "AND (NOT $4 OR w.frozen_at IS NOT NULL) ORDER BY c.id DESC LIMIT $1",

@@ -33,12 +33,14 @@ class Position(NamedTuple):
 class Walk:
     """Columns that equal a value, found by an index, and a condition that is checked.
 
-    `keep` is SQL with `{name}` in place of each of `values`.
+    `found` is SQL that an index serves too, with `{}` in place of each of its typed values. `keep`
+    is SQL with `{name}` in place of each of `values`.
     """
 
     equal: dict[str, object]
     keep: str | None = None
     values: dict[str, object] = field(default_factory=dict)
+    found: tuple[str, list[tuple[str, object]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,11 @@ def conditions_of(
     conditions = [f"{column} = {{}}" for column in walk.equal]
     kinds = [table.types[column] for column in walk.equal]
     values = list(walk.equal.values())
+    if walk.found is not None:
+        condition, typed = walk.found
+        conditions.append(condition)
+        kinds += [kind for kind, _ in typed]
+        values += [value for _, value in typed]
     if window.after is not None:
         conditions.append("(created_at, id) < ({}, {})")
         kinds += ["timestamptz", "uuid"]

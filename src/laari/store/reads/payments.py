@@ -15,6 +15,14 @@ from laari.store.tables import PAYMENTS
 _OVERDUE = "status = 'pending' AND expires_at <= {now} AND reserved_at IS NULL"
 _NOT_OVERDUE = f"NOT coalesce({_OVERDUE}, false)"
 
+# The claim of a reference leads to its payment: payments need no index of references, which every
+# payment would have to write.
+_CLAIMED = """id = (
+    SELECT coalesce(q.payment_id, c.resource_id) FROM reference_claims c
+    LEFT JOIN payment_requests q ON c.kind = 'request' AND q.id = c.resource_id
+    WHERE c.tenant_id = {} AND c.reference = {}
+)"""
+
 _STATUSES = get_args(PaymentStatus)
 
 _SUMS = """count(paid_at), coalesce(sum(amount) FILTER (WHERE paid_at IS NOT NULL), 0)::bigint,
@@ -67,12 +75,18 @@ def walks(
     now: datetime,
     *,
     status: str | None = None,
+    reference: str | None = None,
     terminal_label: str | None = None,
     bill_number: str | None = None,
 ) -> list[Walk]:
     equal: dict[str, object] = {"tenant_id": tenant_id}
     if terminal_label:
         equal["terminal_label"] = terminal_label
+    if reference:  # at most one payment has it
+        if bill_number:
+            equal["bill_number"] = bill_number
+        claimed = (_CLAIMED, [("bigint", tenant_id), ("text", reference)])
+        return [replace(_checked(equal, status, now), found=claimed)]
     if bill_number:  # narrows most: the status is checked on the way
         equal["bill_number"] = bill_number
         return [_checked(equal, status, now)]

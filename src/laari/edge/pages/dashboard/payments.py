@@ -34,7 +34,7 @@ LONGEST_SEARCH = 100
 
 # The list by another day than that of creation is a list of movements.
 BY = {"created": "Created", "moved": "Paid or refunded", "paid": "Paid", "refunded": "Refunded"}
-_ONLY_CREATED = ("status", "bill_number")
+_ONLY_CREATED = ("status", "reference", "bill_number")
 
 
 async def _sums(request: DashboardRequest, asked: ListRequest[ListQuery]) -> dict[str, object]:
@@ -75,7 +75,7 @@ async def _list_by(request: DashboardRequest) -> Reply:
     if by == "created":
         return await _list(request)
     if any(request.query.get(name, "").strip() for name in _ONLY_CREATED):
-        problem = invalid("by", "Status and bill number filter by the day of creation only.")
+        problem = invalid("by", "Status and references filter by the day of creation only.")
         return refused_list(request, "payments.html", problem)
     kept = {
         name: value

@@ -134,7 +134,7 @@ def _for_member(
             problem = await change(request, member.person_id)
         except RefusedForm as refused:
             problem = refused.problem
-        # A person who has just given away or lost the own role may no longer open this page.
+        # A person who has just given away or lost a role may no longer open this page.
         if not await request.still_may("people.manage"):
             return request.go(HOME)
         return problem or request.redirect("/people", done=done)

@@ -150,7 +150,7 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
         return FormProblem(422, "Choose whether the caller knew the answers.")
     if not hmac.compare_digest(_seal(request, holder, asked).encode(), seal.encode()):
         return FormProblem(
-            422, "These questions are not of this page. Ask those that it shows now."
+            422, "The page was shown for other questions. Ask the questions that it shows now."
         )
     await request.backend.write(notes.add, request.actor, holder.customer_id, f"{result}: {asked}.")
     return request.redirect(page_of(holder), done="noted")

@@ -1,4 +1,4 @@
-"""Withdrawals: the customer sends money of the wallet to the own bank account."""
+"""Withdrawals: a customer sends money of the wallet to a bank account of the same name."""
 
 from laari.edge.pages.login import confirm
 from laari.edge.pages.request import Access, FormProblem, Problem, read_count

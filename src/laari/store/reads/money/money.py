@@ -42,7 +42,7 @@ async def of_span(
     *,
     left: int | None = None,
 ) -> Ledger:
-    """A page of the ledger, newest first; everything is of one moment.
+    """A page of the ledger, newest first; all of it from one snapshot.
 
     `left` is the balance that the page before this one has left. A file carries it from page to
     page: otherwise each page of a busy day would sum up that day again.

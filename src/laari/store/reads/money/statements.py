@@ -70,7 +70,7 @@ class Statement(NamedTuple):
 
 
 async def of_days(connection: Connection, tenant_id: int, days: Days) -> Statement:
-    """The statement of a merchant; everything is of one moment."""
+    """The statement of a merchant; all of it from one snapshot."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         now = await balances.of_tenant(connection, tenant_id)
         within = await figures.of_days(connection, Span(tenant_id, days.first, days.last))
