@@ -1,7 +1,9 @@
-"""Numbers in the documentation are those of the program."""
+"""Numbers and lists in the documentation are those of the program."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -14,8 +16,11 @@ from laari.http import head
 from laari.rules import terms
 from laari.rules.banking import bank_accounts, bank_statement
 from laari.rules.banking import payouts as banking_payouts
+from laari.rules.events import EVENTS
 from laari.rules.payments import refunds
+from laari.rules.records import PayoutStatus
 from laari.spine import engine
+from laari.store.ledger.sealed_rows import SUBJECTS
 from laari.store.people.passwords import NICENESS
 from laari.workers.webhooks import answer, sender
 
@@ -100,3 +105,26 @@ def test_the_tiers_of_the_decisions_are_those_of_a_new_installation() -> None:
         assert f"{name} {'/'.join(f'{limit // 100:,}' for limit in limits)};" in text
     assert set(terms.DEFAULT_TIERS["business"]) == {None}
     assert "business unlimited." in text
+
+
+def test_the_audit_page_names_the_sealed_tables() -> None:
+    text = (DOCS / "audit.md").read_text("utf-8")
+    sentence = text.partition("append-only and sealed:")[2].partition(". Other rows")[0]
+    assert set(re.findall(r"`(\w+)`", sentence)) == set(SUBJECTS)
+
+
+def test_the_webhook_guide_lists_every_event() -> None:
+    text = (DOCS / "guides/webhooks.md").read_text("utf-8")
+    section = text.partition("\n- `payment.created`")
+    listed, group = set(), ""
+    for line in (section[1] + section[2]).partition("\n\n")[0].splitlines():
+        for name in re.findall(r"`([a-z_]*\.[a-z]+)`", line.partition(":")[0]):
+            group = name.partition(".")[0] or group
+            listed.add(f"{group}.{name.partition('.')[2]}")
+    assert listed == set(EVENTS)
+
+
+def test_the_lifecycle_of_a_payout_in_the_guide() -> None:
+    text = " ".join((DOCS / "guides/refunds-and-payouts.md").read_text("utf-8").split())
+    sentence = text.partition("A payout is ")[2].partition(".")[0]
+    assert set(re.findall(r"`(\w+)`", sentence)) == set(get_args(PayoutStatus)) - {"cancelled"}

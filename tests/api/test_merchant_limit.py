@@ -45,3 +45,24 @@ def test_new_payments_requests_and_charges_keep_the_limit(service: Service) -> N
         shop.id,
     )
     assert [tuple(each) for each in entries] == [("5000", "New shop"), (None, None)]
+
+
+def test_a_refusal_above_the_limit_is_saved_under_its_key(service: Service) -> None:
+    shop = service.merchant()
+    limit(service, shop, "--max-payment", "5000", "--reason", "New shop")
+    body = {"reference": "over", "amount": 5_001}
+    refused(shop.post("/payments", body, Idempotency_Key="one"))
+    limit(service, shop)
+    again = shop.post("/payments", body, Idempotency_Key="one")
+    refused(again)
+    assert again.headers["idempotent-replayed"] == "true"
+    assert shop.post("/payments", body, Idempotency_Key="two").status_code == 201
+
+
+def test_the_qr_image_stays_while_the_merchant_is_paused(service: Service) -> None:
+    shop = service.merchant()
+    payment = shop.payment()
+    paused = service.laari("merchant", "update", shop.id, "--inactive", "--reason", "Holidays")
+    assert paused.returncode == 0, paused.stderr
+    assert httpx.get(payment["qr_url"]).status_code == 200
+    assert "not taking payments at the moment" in httpx.get(payment["payment_url"]).text
