@@ -1,14 +1,19 @@
 """Merchants in tests: their commands, decided in a transaction of the test's connection."""
 
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from asyncpg import Connection
 
 from laari.rules.actors import Actor
+from laari.rules.banking.holidays import SetHoliday
+from laari.rules.banking.tiers import SetLimits
+from laari.rules.merchants.fees import SetFees
 from laari.rules.merchants.keys import NO_OVERLAP, CreateClient, EndOldKey, RevokeClient, RotateKey
+from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.merchants.settings import Changes, UpdateMerchant
-from laari.rules.records import OAuthClient
+from laari.rules.records import BankHoliday, OAuthClient, Tier
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.people.acting import acting
@@ -56,3 +61,23 @@ async def create_client(
 
 async def revoke_client(connection: Connection, actor: Actor, client_id: str) -> OAuthClient:
     return await decided(connection, RevokeClient(actor, client_id))
+
+
+async def set_terms(connection: Connection, tenant_id: int, actor: Actor, **new: Any) -> None:
+    await decided(connection, ChangePayoutTerms(actor, tenant_id, NewTerms(**new)))
+
+
+async def set_fees(
+    connection: Connection, actor: Actor, merchant_id: str, bps: int, fixed: int, *from_: datetime
+) -> None:
+    await decided(connection, SetFees(actor, merchant_id, bps, fixed, *from_))
+
+
+async def set_tier(
+    connection: Connection, actor: Actor, name: str, limits: Mapping[str, int | None]
+) -> Tier:
+    return await decided(connection, SetLimits(actor, name, limits))
+
+
+async def set_holiday(connection: Connection, day: date, name: str, actor: Actor) -> None:
+    await decided(connection, SetHoliday(actor, BankHoliday(day, name)))

@@ -8,7 +8,7 @@ from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, JoinRun
-from laari.store.merchants import payout_terms
+from tests import shops
 from tests.actors import OPERATOR
 from tests.store.payout_books import Shop, a_shop, bank_account
 
@@ -20,8 +20,8 @@ async def write_payouts(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         await bank_account(shop)
         await bank_account(shop, "99887766")
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50, minimum=10)
-        await payout_terms.set_holiday(shop.connection, TODAY, "Republic Day", OPERATOR)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=50, minimum=10)
+        await shops.set_holiday(shop.connection, TODAY, "Republic Day", OPERATOR)
         await shop.pay(100_000)
         await shop.funds("hold", 7_000)
         await shop.funds("release", 2_000)

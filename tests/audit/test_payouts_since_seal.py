@@ -6,8 +6,8 @@ import pytest
 
 from laari.rules.banking.payout_runs import AnswerPayout
 from laari.rules.records import Payout
-from laari.store.merchants import payout_terms
 from laari.store.postgres.pool import connection_to
+from tests import shops
 from tests.actors import OPERATOR
 from tests.audit.books import look, seal_all
 from tests.store.payout_books import Shop, a_shop, bank_account
@@ -18,7 +18,7 @@ async def sent(dsn: str) -> AsyncIterator[tuple[Shop, Payout]]:
     """A payout with a fee that was sent before the last seal; the bank has returned it since."""
     async with a_shop(dsn) as shop:
         await bank_account(shop)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=50)
         await shop.pay(10_000)
         run = await shop.open_run()
         payout = await shop.payout(run_id=run.id)

@@ -10,11 +10,12 @@ from laari.rules.records import PendingMovement
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.ledger.last_seal_file import KnownSeal
-from laari.store.merchants import applications, fees
+from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.people import notes
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
+from tests import shops
 from tests.actors import MASTER, OPERATOR
 from tests.audit.books import close_till, seal_all, write_books, write_more
 from tests.audit.payout_books import write_payouts
@@ -68,9 +69,9 @@ async def write_records(dsn: str) -> None:
         await shop.run(RefuseMovement(SECOND, refused.id, "No slip"))
         await import_statement(shop)
         connection, merchant_id = shop.connection, shop.tenant.merchant_id
-        await fees.set_fees(connection, OPERATOR, merchant_id, 200, 10)
+        await shops.set_fees(connection, OPERATOR, merchant_id, 200, 10)
         later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=9)
-        await fees.set_fees(connection, OPERATOR, merchant_id, 300, 20, later)
+        await shops.set_fees(connection, OPERATOR, merchant_id, 300, 20, later)
         customer = await connection.fetchval(
             "SELECT customer_id FROM wallets WHERE account = $1", account
         )

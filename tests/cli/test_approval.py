@@ -8,11 +8,14 @@ import pytest
 
 from laari.errors import LaariError
 from laari.rules.calendar import local_day
-from laari.store.merchants import applications, fees
+from laari.rules.merchants.fees import StartFees
+from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
+from laari.store.reads import fees
 from tests.actors import OPERATOR, change
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
+from tests.people import decided
 
 ANSWERS = {
     "legal_name": "Bodu Boat Pvt Ltd",
@@ -148,13 +151,15 @@ def test_fees_begin_on_a_day_and_keep_their_history(
     assert listed[0]["since"] == f"{tomorrow}T00:00:00+05:00"
     assert laari("merchant", "show", stranger, "--json").json["fee_bps"] == 150
 
-    async def begin() -> list[bool]:
+    async def begin() -> list[list[tuple[str, datetime]]]:
         async with connection_to(dsn) as connection:
-            early = await fees.start_due(connection)
+            early = await fees.due(connection, datetime.now(UTC), 9)
             await change(connection, "UPDATE scheduled_fees SET starts_at = now()")
-            return [early, await fees.start_due(connection), await fees.start_due(connection)]
+            [due] = await fees.due(connection, datetime.now(UTC), 9)
+            await decided(connection, StartFees(*due))
+            return [early, await fees.due(connection, datetime.now(UTC), 9)]
 
-    assert asyncio.run(begin()) == [False, True, False]
+    assert asyncio.run(begin()) == [[], []]
     listed = laari("merchant", "fees", stranger, "--json").json
     assert [each["fee_bps"] for each in listed] == [80, 150, 0]
     assert not any(each["scheduled"] for each in listed)

@@ -13,8 +13,8 @@ import pytest
 
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import month_of
-from laari.store.merchants import fees
 from laari.store.postgres.pool import connection_to
+from tests import shops
 from tests.actors import OPERATOR, change
 from tests.pages.owners import new_owner
 from tests.pages.test_journal import client_of
@@ -85,7 +85,7 @@ async def test_documents_name_the_approved_business(service: Service) -> None:
     async with connection_to(service.dsn) as connection:
         for status, name in (("refused", "Nobody"), ("approved", "=Bodu <b>Boat")):
             await change(connection, APPLICATION, uuid.uuid4(), owner.shop.id, status, name)
-        await fees.set_fees(connection, OPERATOR, owner.shop.id, 175, 50)
+        await shops.set_fees(connection, OPERATOR, owner.shop.id, 175, 50)
     sell(owner, 5_000, "1")
     with client_of(owner) as client:
         page = client.get(f"{PATH}?preset=today").text

@@ -19,8 +19,8 @@ from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.refunds import refund_shape
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import payout_terms
 from laari.store.postgres.pool import connection_to
+from tests import shops
 from tests.actors import OPERATOR
 from tests.sampling import some_of
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
@@ -265,7 +265,7 @@ async def prepared(dsn: str, name: str) -> AsyncIterator[Prepared]:
     operation = OPERATIONS[name]
     async with a_shop(dsn, fee_bps=250) as shop:
         await bank_account(shop)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=PAYOUT_FEE)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=PAYOUT_FEE)
         await shop.pay(PAID)
         yield Prepared(shop, operation, await operation.prepare(shop))
 

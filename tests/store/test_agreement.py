@@ -39,7 +39,7 @@ from laari.rules.records import BankDetails, BankOrder, Payout, Tenant
 from laari.rules.refusals import Refusal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants, payout_terms
+from laari.store.merchants import merchants
 from laari.store.people import customers
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
@@ -48,6 +48,7 @@ from laari.store.reads.figures import Figures, Span
 from laari.store.reads.money import balances, money, movements, payouts, statements, tills
 from laari.store.reads.money.float_days import float_of
 from laari.store.reads.money.movements import MovementKind
+from tests import shops as shop_commands
 from tests.actors import OPERATOR, PERSON
 
 BEGIN = datetime(2026, 1, 30, 18, 58, tzinfo=UTC)  # two minutes before midnight in the Maldives
@@ -273,7 +274,7 @@ async def open_shops(dsn: str, history: History) -> list[Shop]:
             details = BankDetails("Aisha", "BML", "77112233")
             await runner.run([AddBankAccount(PERSON, owner, details)], 1.0)
         await runner.close()
-        await payout_terms.change(connection, live.id, OPERATOR, fee=25)
+        await shop_commands.set_terms(connection, live.id, OPERATOR, fee=25)
         topup = await connection.fetchval(
             "SELECT created_at FROM transfers WHERE debit_account = 3"
         )

@@ -28,10 +28,10 @@ from laari.store.batch import sandbox_periods
 from laari.store.batch.runner import BatchRunner, load
 from laari.store.batch.save import save
 from laari.store.merchants import merchants
-from laari.store.merchants.tiers import set_tier
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants, wallets
+from tests import shops
 from tests.actors import OPERATOR
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=MALDIVES)  # a Sunday, and the first of a month
@@ -87,7 +87,7 @@ async def test_two_servers_at_midnight_do_not_pass_a_wallets_limit(
     dsn: str, pair: tuple[Server, Server], limit: str
 ) -> None:
     async with connection_to(dsn) as connection:
-        await set_tier(connection, OPERATOR, "narrow", {limit: 1_000_000})
+        await shops.set_tier(connection, OPERATOR, "narrow", {limit: 1_000_000})
     tenant, account = await shop_and_payer(dsn, "narrow")
     ahead, _ = pair
     made = [
@@ -121,7 +121,7 @@ async def test_a_refund_gives_no_limit_back(
     dsn: str, pair: tuple[Server, Server], limit: str
 ) -> None:
     async with connection_to(dsn) as connection:
-        await set_tier(connection, OPERATOR, "narrow", {limit: 100})
+        await shops.set_tier(connection, OPERATOR, "narrow", {limit: 100})
     tenant, account = await shop_and_payer(dsn, "narrow")
     ahead, _ = pair
     first, second = [

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from laari.rules.calendar import local_day, start_of
 from laari.rules.payments.sandbox_clock import MoveClock
-from laari.store.merchants import merchants, payout_terms
+from laari.store.merchants import merchants
 from laari.store.reads.money import dues
 from laari.store.reads.money import payouts as reads
 from laari.store.reads.money.dues import Wanted
+from tests import shops
 from tests.actors import OPERATOR
 from tests.store.payout_books import MASTER_KEY, Shop, a_shop, bank_account, now
 
@@ -22,7 +23,7 @@ DAY = timedelta(days=1)
 async def play(shop: Shop) -> None:
     """Three days, by the clock of the sandbox: every kind of movement, some not added up."""
     await bank_account(shop)
-    await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=5)
+    await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=5)
     for day in range(3):
         ahead = day * 86_400 - shop.tenant.clock_offset_seconds
         await shop.run(MoveClock(shop.tenant, OPERATOR, ahead))

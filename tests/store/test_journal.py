@@ -30,7 +30,6 @@ from laari.store.audit.covered import TABLES
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
 from laari.store.merchants import merchants
-from laari.store.merchants.tiers import set_tier
 from laari.store.people import (
     customers,
     failed_logins,
@@ -157,7 +156,7 @@ async def test_a_change_of_nothing_is_no_entry(connection) -> None:
     shop = await make_shop(connection)
     await shops.update(connection, OPERATOR, shop.merchant.id, fee_bps=0)
     await shops.end_old_key(connection, OPERATOR, shop.merchant.id)
-    await set_tier(connection, OPERATOR, "basic", {})
+    await shops.set_tier(connection, OPERATOR, "basic", {})
     for action in ("merchant.update", "merchant.end_old_key", "tier.set"):
         assert await entries(connection, action) == []
 

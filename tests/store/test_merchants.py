@@ -11,7 +11,6 @@ from laari.errors import LaariError
 from laari.store.audit import audit
 from laari.store.merchants import merchants
 from laari.store.merchants.signup import sign_up
-from laari.store.merchants.tiers import set_tier
 from laari.store.people import customers
 from laari.store.people.passwords import password_fits
 from laari.store.people.wallet_keys import key_digest, sandbox_wallet_key
@@ -193,12 +192,12 @@ async def test_an_unknown_tier_makes_nothing(connection: asyncpg.Connection) -> 
 
 async def test_setting_a_tier_leaves_omitted_limits(connection: asyncpg.Connection) -> None:
     before = (await all_tiers(connection))["basic"]
-    after = await set_tier(connection, OPERATOR, "basic", {"daily": None, "weekly": 7})
+    after = await shops.set_tier(connection, OPERATOR, "basic", {"daily": None, "weekly": 7})
     assert (after.daily, after.weekly) == (None, 7)
     assert (after.per_transaction, after.monthly) == (before.per_transaction, before.monthly)
-    new = await set_tier(connection, OPERATOR, "gold", {"daily": 9})
+    new = await shops.set_tier(connection, OPERATOR, "gold", {"daily": 9})
     assert (new.per_transaction, new.daily, new.weekly, new.monthly) == (None, 9, None, None)
-    assert await set_tier(connection, OPERATOR, "gold", {}) == new
+    assert await shops.set_tier(connection, OPERATOR, "gold", {}) == new
 
 
 async def test_sign_up_ends_at_the_bound_also_for_those_who_come_at_once(dsn: str) -> None:

@@ -21,11 +21,12 @@ from laari.rules.people_records import CustomerId, PersonId
 from laari.rules.records import MessageChoice, MessageKind
 from laari.rules.refusals import Refusal
 from laari.store import movement_messages
-from laari.store.merchants import applications, payout_terms
+from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.people import message_choices
 from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import connection_to
+from tests import shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.whole_books import ANSWERS
 from tests.messages.outbox import content_of
@@ -154,10 +155,10 @@ async def test_owners_hear_of_payouts_and_of_money_that_the_operator_moved(dsn: 
         await shop.funds("hold", 1_000)
         await shop.funds("release", 400)
         await shop.funds("merchant_adjustment", -50)
-        await payout_terms.change(
+        await shops.set_terms(
             shop.connection, shop.tenant.id, OPERATOR, paused_reason="New account"
         )
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, paused_reason=None)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, paused_reason=None)
         sent, stopped = await shop.payout(), None
         run = await shop.open_run()
         await shop.run(JoinRun(OPERATOR, sent.id, run.id))
@@ -298,7 +299,7 @@ async def test_an_owner_can_turn_messages_about_money_off_but_not_decisions(dsn:
         person = await shop.connection.fetchval("SELECT id FROM persons")
         await message_choices.choose(shop.connection, PersonId(person), MessageChoice("none"))
         await shop.funds("hold", 1_000)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, paused_reason="New")
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, paused_reason="New")
         assert [kind for kind, _, _ in await told(shop)] == ["payouts_paused"]
 
 

@@ -13,8 +13,8 @@ from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout
 from laari.rules.calendar import local_day
 from laari.rules.records import Mode, Payout
 from laari.rules.refusals import Refusal
-from laari.store.merchants import payout_terms
 from laari.store.reads.money.float_days import float_of
+from tests import shops
 from tests.actors import OPERATOR
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 
@@ -141,7 +141,7 @@ class History:
 
     async def change_fee(self) -> None:
         fee = self.random.choice([0, 25, 400])
-        await payout_terms.change(self.shop.connection, self.shop.tenant.id, OPERATOR, fee=fee)
+        await shops.set_terms(self.shop.connection, self.shop.tenant.id, OPERATOR, fee=fee)
 
 
 async def reads_open(shop: Shop) -> Any:

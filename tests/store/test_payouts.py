@@ -21,7 +21,6 @@ from laari.rules.calendar import local_day
 from laari.rules.records import MODES, Mode
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import payout_terms
 from laari.store.reads.money import bank, bank_files, volume
 from laari.store.reads.money import payouts as reads
 from tests import shops
@@ -32,7 +31,7 @@ from tests.store.payout_books import SECOND, a_shop, bank_account, now
 async def test_a_payout_consists_of_its_movements(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         await bank_account(shop)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=50)
         first = await shop.pay(10_000)
         await shop.pay(5_000)
         await shop.refund(first.id, 1_000)
@@ -177,7 +176,7 @@ async def test_a_bank_may_return_what_it_has_confirmed(dsn: str) -> None:
 async def test_a_cancelled_payout_returns_amount_and_fee(dsn: str) -> None:
     async with a_shop(dsn, fee_bps=0) as shop:
         await bank_account(shop)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=50)
         await shop.pay(1_000)
         first = await shop.payout()
         cancelled = await shop.run(CancelPayout(OPERATOR, first.id))
@@ -225,7 +224,7 @@ async def test_terms_can_prevent_a_payout(dsn: str, terms: dict[str, object], me
         refused = await shop.request()
         assert refused.message == "There is no bank account."
         await bank_account(shop)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, **terms)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, **terms)
         assert (await shop.request()).message == message
         (seen,) = await reads.preview(shop.connection, "live", now(), now())
         assert seen.refusal is not None
@@ -314,16 +313,16 @@ async def test_nothing_is_sent_while_payouts_are_paused(dsn: str) -> None:
         await bank_account(shop)
         await shop.pay(1_000)
         asked, run = await shop.payout(), await shop.open_run()
-        await payout_terms.change(
+        await shops.set_terms(
             shop.connection, shop.tenant.id, OPERATOR, paused_reason="Chargebacks"
         )
         join = JoinRun(OPERATOR, asked.id, run.id)
         assert (await shop.run(join)).message == "Payouts are paused: Chargebacks."
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, paused_reason=None)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, paused_reason=None)
         assert (await shop.run(join)).run_id == run.id
         # Paused after the run was approved.
         await shop.run(await shop.approval(run.id))
-        await payout_terms.change(
+        await shops.set_terms(
             shop.connection, shop.tenant.id, OPERATOR, paused_reason="Chargebacks"
         )
         send = SendRun(SECOND, run.id, run.day, 1_000_000)
@@ -342,7 +341,7 @@ async def test_nothing_is_sent_while_payouts_are_paused(dsn: str) -> None:
 async def test_the_fee_of_a_cancelled_payout_is_not_earned(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         await bank_account(shop)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=25)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=25)
         await shop.pay(10_000)
         made = await shop.payout()
         assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 100
@@ -357,7 +356,7 @@ async def test_the_fee_of_a_cancelled_payout_is_not_earned(dsn: str) -> None:
 async def test_the_fee_of_a_payout_is_earned_when_it_is_sent(dsn: str) -> None:
     async with a_shop(dsn, fee_bps=0) as shop:
         await bank_account(shop)
-        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=25)
+        await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, fee=25)
         await shop.pay(10_000)
         run = await shop.open_run()
         await shop.payout(run_id=run.id)

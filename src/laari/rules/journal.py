@@ -7,6 +7,7 @@ they have events and saved responses.
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -26,12 +27,16 @@ from laari.rules.people_records import (
     SecondFactor,
 )
 from laari.rules.records import (
+    BankHoliday,
     JournalEntry,
     MerchantSettings,
     Mode,
     OAuthClient,
+    PayoutTerms,
+    ScheduledFees,
     Tenant,
     TenantSettings,
+    Tier,
     Transaction,
     Wallet,
 )
@@ -128,7 +133,27 @@ OAUTH_CLIENT = Setting(
     lambda client: client.id,
     tuple(name for name in OAuthClient.__struct_fields__ if name != "id"),
 )
+SCHEDULED_FEES = Setting(
+    "scheduled_fees",
+    lambda fees: f"{fees.merchant_id} {math.floor(fees.starts_at.timestamp())}",
+    tuple(name for name in ScheduledFees.__struct_fields__ if name != "merchant_id"),
+)
+PAYOUT_TERMS = Setting(
+    "payout_terms",
+    lambda terms: str(terms.tenant_id),
+    tuple(name for name in PayoutTerms.__struct_fields__ if name != "tenant_id"),
+)
+BANK_HOLIDAY = Setting("bank_holiday", lambda holiday: str(holiday.day), ("name",))
+TIER = Setting(
+    "tier",
+    lambda tier: tier.name,
+    tuple(name for name in Tier.__struct_fields__ if name != "name"),
+)
 SETTINGS: dict[type[Struct], Setting] = {
+    ScheduledFees: SCHEDULED_FEES,
+    PayoutTerms: PAYOUT_TERMS,
+    BankHoliday: BANK_HOLIDAY,
+    Tier: TIER,
     OAuthClient: OAUTH_CLIENT,
     MerchantSettings: MERCHANT,
     TenantSettings: TENANT,

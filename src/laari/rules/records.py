@@ -78,6 +78,22 @@ class OAuthClient(Struct, frozen=True):
     revoked_at: datetime | None = None
 
 
+class ScheduledFees(Struct, frozen=True):
+    """Fees of a merchant that begin later."""
+
+    merchant_id: str
+    starts_at: datetime
+    fee_bps: int
+    fee_fixed: int
+    scheduled_by: str
+    scheduled_at: datetime
+
+
+class BankHoliday(Struct, frozen=True):
+    day: date
+    name: str
+
+
 class TenantSettings(Struct, frozen=True):
     """What the operator and the sandbox set for a merchant in one mode."""
 

@@ -27,6 +27,7 @@ from laari.rules.records import (
     ApprovedRun,
     Authorization,
     BankAccount,
+    BankHoliday,
     BankLine,
     BankMovement,
     BankMovementKind,
@@ -59,6 +60,7 @@ from laari.rules.records import (
     RunNumbers,
     SandboxPeriod,
     SavedResponse,
+    ScheduledFees,
     StoredBankFile,
     Tenant,
     TenantClock,
@@ -83,6 +85,8 @@ DueKey: TypeAlias = tuple[int, datetime | None]
 MovementKey: TypeAlias = tuple[BankMovementKind, str]
 # A person, and a merchant or the operator (None).
 MembershipKey: TypeAlias = tuple[UUID, str | None]
+# A merchant, and the moment from which its scheduled fees are in force.
+FeesKey: TypeAlias = tuple[str, datetime]
 # A merchant and an email address.
 InvitationKey: TypeAlias = tuple[str, str]
 
@@ -173,6 +177,9 @@ class World:
     oauth_clients = Table[str, OAuthClient](
         OAuthClient, "oauth_clients", ("id",), changes_from="revoked_at"
     )
+    scheduled_fees = Table[FeesKey, ScheduledFees](
+        ScheduledFees, "scheduled_fees", ("merchant_id", "starts_at"), changes_from="fee_bps"
+    )
     merchants = Table[str, MerchantActivity](MerchantActivity, "merchants", ("id",), shared=True)
     # The people of a merchant, or of the operator (None), and the invitations: by their address.
     members = Lookup[str | None, dict[str, UUID]]()
@@ -247,6 +254,10 @@ class World:
     recipients = Lookup[tuple[CustomerType, str], Contact]()
     # Movements that wait, by the slip, line or order that they are about. A unique index decides.
     waiting_references = Lookup[str, UUID]()
+    # For commands that change them; every batch that locks a wallet reads all tiers.
+    tier_limits = Table[str, Tier](
+        Tier, "tiers", ("name",), changes_from="per_transaction", contested=("name",)
+    )
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
     # Every movement that takes money from a merchant locks its row. The look-ups come after the
     # lock, so they see what the last such movement did.
@@ -262,7 +273,12 @@ class World:
     fund_movement_counts = Lookup[int, int]()
     # The money of a tenant for a payout up to a cut-off, or up to now (None).
     dues = Lookup[DueKey, Due]()
-    payout_terms = Table[int, PayoutTerms](PayoutTerms, "payout_terms", ("tenant_id",))
+    payout_terms = Table[int, PayoutTerms](
+        PayoutTerms, "payout_terms", ("tenant_id",), changes_from="minimum"
+    )
+    bank_holidays = Table[date, BankHoliday](
+        BankHoliday, "bank_holidays", ("day",), changes_from="name", contested=("day",)
+    )
     # All bank accounts of a tenant or a wallet, and the owner of both.
     bank_accounts = Lookup[int, tuple[BankAccount, ...]]()
     account_owners = Lookup[int, AccountOwner]()

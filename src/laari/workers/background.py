@@ -13,11 +13,10 @@ from laari.spine.engine import Spine
 from laari.store import movement_messages, purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import fees
 from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import Connection, Pool, open_pool
 from laari.store.reads import figures
-from laari.workers import contacts, expiry, purging, sealing
+from laari.workers import contacts, expiry, fees, purging, sealing
 from laari.workers.messages import sms
 from laari.workers.messages.delivery import send_due
 from laari.workers.messages.smtp import Mailer
@@ -119,7 +118,7 @@ def _usual(pool: Pool, spine: Spine) -> Iterator[Job]:
     yield Job("purge sessions", 300, purge_by(purge.purge_sessions))
     yield Job("purge invitations", 3600, purge_by(purge.purge_invitations))
     yield Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests)
-    yield Job("start fees", FEES_EVERY_SECONDS, lambda: pool.write(fees.start_due))
+    yield Job("start fees", FEES_EVERY_SECONDS, partial(fees.start_due, pool, spine))
     yield Job("change contacts", contacts.EVERY_SECONDS, partial(contacts.apply_due, pool, spine))
     yield Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up))
 

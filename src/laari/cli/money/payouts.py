@@ -22,7 +22,7 @@ from laari.cli.money.payout_lists import (
     run_shown,
 )
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, deciding, operation, submit
+from laari.cli.terminal.operation import actor, deciding, operation, submit
 from laari.cli.terminal.operator_login import deciding_operator, operator_option
 from laari.cli.terminal.output import complain, confirm, is_interactive, path_text
 from laari.cli.terminal.permission import needs
@@ -32,6 +32,7 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.banking.approval import ApproveRun
 from laari.rules.banking.bank_days import bank_day_from, has_ended
+from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
     CancelPayout,
@@ -43,12 +44,13 @@ from laari.rules.banking.payout_runs import (
 )
 from laari.rules.banking.payouts import RequestPayout, tenant_of
 from laari.rules.calendar import local_day
+from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.records import Mode, Payout, PendingMovement, Tenant
+from laari.rules.records import BankHoliday, Mode, Payout, PendingMovement, Tenant
 from laari.rules.refusals import Refusal
 from laari.store import payout_filling
 from laari.store.bank_statements import asking
-from laari.store.merchants import merchants, payout_terms
+from laari.store.merchants import merchants
 from laari.store.payout_filling import Expected
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads.money import bank_files, payouts
@@ -292,28 +294,29 @@ async def request(service: Service, merchant_id: str, mode: Mode) -> dict[str, o
     "--pause", type=fields.reason, metavar="REASON", help="Pay out nothing until resumed."
 )
 @click.option("--resume", is_flag=True, help="End a pause.")
-@database_operation
+@operation
 @needs("fees.change")
 async def terms(
-    connection: Connection,
+    service: Service,
     /,
     merchant_id: str,
     mode: Mode,
     pause: str | None,
     resume: bool,
-    **given: object,
+    **given: Any,
 ) -> dict[str, object]:
     """Show or change the terms of payouts."""
     if pause is not None and resume:
         raise LaariError("use either --pause or --resume")
-    changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in given.items() if value is not None}
     if pause is not None or resume:
         changes["paused_reason"] = pause
-    tenant = await merchants.tenant_of(connection, merchant_id, mode)
-    if changes:
-        found = await payout_terms.change(connection, tenant.id, actor(), **changes)
-    else:
+    async with connection_to(service.dsn) as connection:
+        tenant = await merchants.tenant_of(connection, merchant_id, mode)
         found = await payouts.terms(connection, tenant.id)
+    if changes:
+        new = NewTerms(**changes)
+        found = await submit(service, ChangePayoutTerms(actor(), tenant.id, new))
     return {
         **merchant(tenant),
         "mode": tenant.mode,
@@ -328,10 +331,10 @@ async def terms(
 @click.option("--add", "added", type=fields.day, metavar="DAY", help="Add or rename a holiday.")
 @click.option("--name", type=fields.text(100), help="Name of the added holiday.")
 @click.option("--remove", "removed", type=fields.day, metavar="DAY", help="Remove a holiday.")
-@database_operation
+@operation
 @needs("payouts.run")
 async def holidays(
-    connection: Connection, added: date | None, name: str | None, removed: date | None
+    service: Service, added: date | None, name: str | None, removed: date | None
 ) -> list[dict[str, object]]:
     """List, add or remove bank holidays.
 
@@ -340,10 +343,11 @@ async def holidays(
     if (added is None) != (name is None):
         raise LaariError("use --add and --name together")
     if added is not None and name is not None:
-        await payout_terms.set_holiday(connection, added, name, actor())
-    if removed is not None and not await payout_terms.remove_holiday(connection, removed, actor()):
-        raise LaariError(f"{removed} is not a holiday")
-    found = await payouts.holidays(connection)
+        await submit(service, SetHoliday(actor(), BankHoliday(added, name)))
+    if removed is not None:
+        await submit(service, RemoveHoliday(actor(), removed))
+    async with connection_to(service.dsn) as connection:
+        found = await payouts.holidays(connection)
     return [{"day": str(day), "name": called} for day, called in found.items()]
 
 

@@ -14,16 +14,17 @@ from laari.process.open import Service
 from laari.rules import ids, terms
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
+from laari.rules.merchants.fees import SetFees
 from laari.rules.merchants.keys import EndOldKey, RotateKey
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.records import Mode
 from laari.rules.webhooks import check_webhook_url
 from laari.store.merchants import applications, merchants
-from laari.store.merchants import fees as fee_terms
 from laari.store.merchants.applications import LiveTerms
 from laari.store.merchants.merchants import described
 from laari.store.postgres.pool import Connection, connection_to
+from laari.store.reads import fees as fee_terms
 from laari.store.reads.money import balances
 
 _max_payment = fields.integer(1, MAX_PAYMENT_AMOUNT)
@@ -237,8 +238,8 @@ async def set_fees(
 ) -> list[dict[str, object]]:
     """Change a merchant's fees now, or from a day on."""
     starts_at = None if first is None else start_of(first)
-    async with connection_to(service.dsn) as connection:
-        await fee_terms.set_fees(connection, actor(), merchant_id, bps, fixed, starts_at, reason)
+    command = SetFees(actor(), merchant_id, bps, fixed, starts_at=starts_at, reason=reason)
+    await submit(service, command)
     return await _fees(service, merchant_id)
 
 

@@ -1,5 +1,6 @@
 """The coverage of payouts, the bank and the records around them."""
 
+from laari.rules.journal import BANK_HOLIDAY, PAYOUT_TERMS
 from laari.store.audit.coverage import Covered, Journal, Kept
 
 TABLES = {
@@ -18,20 +19,10 @@ TABLES = {
         "actor_kind actor_name xid",
     ),
     "payout_terms": Covered(
-        journal=Journal(
-            "payout_terms",
-            "r.tenant_id::text",
-            "tenant_id",
-            "minimum fee on_request paused_reason",
-        ),
+        journal=Journal.of(PAYOUT_TERMS, "r.tenant_id::text", "tenant_id"),
     ),
     "bank_holidays": Covered(
-        journal=Journal(
-            "bank_holiday",
-            "r.day::text",
-            "day",
-            "name",
-        )
+        journal=Journal.of(BANK_HOLIDAY, "r.day::text", "day"),
     ),
     "payout_runs": Covered(
         kept=Kept(

@@ -1,6 +1,15 @@
 """The coverage of merchants, people, customers, wallets and log-ins."""
 
-from laari.rules.journal import CONTACT_CHANGE, CUSTOMER, MERCHANT, OAUTH_CLIENT, TENANT, WALLET
+from laari.rules.journal import (
+    CONTACT_CHANGE,
+    CUSTOMER,
+    MERCHANT,
+    OAUTH_CLIENT,
+    SCHEDULED_FEES,
+    TENANT,
+    TIER,
+    WALLET,
+)
 from laari.store.audit.coverage import Covered, Journal
 
 _OWN_ONLY = "It can only prolong or shorten what its own person has."
@@ -18,11 +27,10 @@ TABLES = {
     ),
     "fee_history": Covered(sealed="recorded merchant_id since fee_bps fee_fixed xid"),
     "scheduled_fees": Covered(
-        journal=Journal(
-            "scheduled_fees",
+        journal=Journal.of(
+            SCHEDULED_FEES,
             "r.merchant_id || ' ' || floor(extract(epoch FROM r.starts_at))::bigint",
             "merchant_id",
-            "starts_at fee_bps fee_fixed scheduled_by scheduled_at",
         ),
     ),
     "applications": Covered(
@@ -81,12 +89,7 @@ TABLES = {
     ),
     "recovery_codes": Covered(keyed="person_id digest"),
     "tiers": Covered(
-        journal=Journal(
-            "tier",
-            "r.name",
-            "name",
-            "per_transaction daily weekly monthly",
-        ),
+        journal=Journal.of(TIER, "r.name", "name"),
     ),
     "customers": Covered(
         journal=Journal.of(CUSTOMER, "'cus_' || encode(uuid_send(r.id), 'hex')", "id"),

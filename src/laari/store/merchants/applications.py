@@ -18,10 +18,10 @@ from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import AddBankAccount, not_valid
+from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.records import BankDetails
 from laari.rules.refusals import Refusal
 from laari.store.batch.inside import decide_inside
-from laari.store.merchants import payout_terms
 from laari.store.people.acting import acting
 from laari.store.reads.tenants import has_live_side
 
@@ -168,9 +168,10 @@ async def approve(
             terms.max_payment,
         )
         if (terms.minimum, terms.hold) != (NO_TERMS.minimum, NO_TERMS.hold):
-            await payout_terms.change(
-                connection, tenant_id, actor, minimum=terms.minimum, paused_reason=terms.hold
-            )
+            new = NewTerms(minimum=terms.minimum, paused_reason=terms.hold)
+            changed = await decide_inside(connection, ChangePayoutTerms(actor, tenant_id, new))
+            if isinstance(changed, Refusal):
+                raise ApplicationError(changed.message)
         async with acting(connection, actor, "application.approve", reason):
             bank = await connection.fetchrow(
                 "UPDATE applications SET status = 'approved', decided_at = now(), "

@@ -9,9 +9,9 @@ from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.banking.merchant_money import MoveFunds
+from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, read_rufiyaa
 from laari.rules.records import Mode, Tenant
-from laari.store.merchants import payout_terms
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import tenants
 
@@ -58,15 +58,9 @@ async def _set_terms(request: OperatorRequest, merchant: Merchant) -> Reply | Pr
     if request.form.get("paused_reason", "").strip():
         paused = request.text_of("paused_reason", terms.MAX_REASON)
     await request.confirm()
-    await request.backend.write(
-        payout_terms.change,
-        tenant.id,
-        request.actor,
-        minimum=minimum,
-        fee=fee,
-        on_request=request.form.get("on_request") == "on",
-        paused_reason=paused,
-    )
+    on_request = request.form.get("on_request") == "on"
+    new = NewTerms(minimum=minimum, fee=fee, on_request=on_request, paused_reason=paused)
+    await request.submit(ChangePayoutTerms(request.actor, tenant.id, new))
     return _back(request, tenant, "payout_terms")
 
 

@@ -12,14 +12,15 @@ from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
+from laari.rules.merchants.fees import CancelFees, SetFees
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.records import Mode
 from laari.rules.terms import MAX_REASON
-from laari.store.merchants import applications, fees, merchants
+from laari.store.merchants import applications, merchants
 from laari.store.merchants.applications import NO_TERMS, LiveTerms
 from laari.store.merchants.merchants import Merchant
-from laari.store.reads import tenants
+from laari.store.reads import fees, tenants
 from laari.store.reads.money import balances, payouts
 from laari.store.reads.people import memberships
 
@@ -150,22 +151,18 @@ async def _set_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Pro
         if first is None:
             return FormProblem(422, "The first day must be a date.")
         starts_at = start_of(first)
-        if starts_at <= request.now and local_day(starts_at) != local_day(request.now):
-            return FormProblem(422, "The first day has passed. Fees cannot begin in the past.")
     reason = request.text_of("reason", MAX_REASON)
-    await request.backend.write(
-        fees.set_fees, request.actor, merchant.id, bps, fixed, starts_at, reason
+    await request.submit(
+        SetFees(request.actor, merchant.id, bps, fixed, starts_at=starts_at, reason=reason)
     )
     return request.redirect(f"/merchants/{merchant.id}", done="fees")
 
 
 async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
     starts_at = read_timestamp(request.form.get("starts_at", ""))
-    gone = starts_at is not None and await request.backend.write(
-        fees.cancel_scheduled, request.actor, merchant.id, starts_at
-    )
-    if not gone:
-        return FormProblem(409, "These fees are not scheduled, or have begun.")
+    if starts_at is None:
+        return FormProblem(422, "The moment of the fees must be a time.")
+    await request.submit(CancelFees(request.actor, merchant.id, starts_at))
     return request.redirect(f"/merchants/{merchant.id}", done="unscheduled")
 
 
