@@ -7,7 +7,7 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, operation, submit
+from laari.cli.terminal.operation import actor, database_operation, deciding, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -15,10 +15,11 @@ from laari.rules import ids, terms
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
 from laari.rules.merchants.fees import SetFees
-from laari.rules.merchants.keys import EndOldKey, RotateKey
+from laari.rules.merchants.keys import OLD_KEY_WORKS, EndOldKey, RotateKey
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.records import Mode
+from laari.rules.refusals import Refusal
 from laari.rules.webhooks import check_webhook_url
 from laari.store.merchants import applications, merchants
 from laari.store.merchants.applications import LiveTerms
@@ -317,7 +318,11 @@ async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[s
     With --overlap 0 all earlier keys stop working at once, also the old key of a running overlap.
     Use it if a key is stolen.
     """
-    new = await submit(service, RotateKey(actor(), merchant_id, timedelta(hours=overlap)))
+    async with deciding(service) as decide:
+        new = await decide(RotateKey(actor(), merchant_id, timedelta(hours=overlap)))
+    if isinstance(new, Refusal):
+        ways = f" Use `laari merchant end-old-key {merchant_id}`, or --overlap 0."
+        raise LaariError(new.message + (ways if new == OLD_KEY_WORKS else ""))
     return {**await _with_old_key(service, merchant_id), "secret_key": new.secret_key}
 
 

@@ -26,6 +26,9 @@ NO_OVERLAP = timedelta()
 _MANAGE: Permission = "keys.manage"
 
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
+OLD_KEY_WORKS = refuse(
+    "conflict", "The old key still works. End it first, or let all keys end now."
+)
 
 
 class NewKey(NamedTuple):
@@ -76,8 +79,7 @@ class RotateKey(Command[NewKey]):
             return CHANGED
         until, keeps_old = merchant.old_secret_until, self.overlap > NO_OVERLAP
         if keeps_old and until is not None and until > world.now:
-            message = "The old key still works. End it first, or let all keys end now."
-            return refuse("conflict", message)
+            return OLD_KEY_WORKS
         secret_key = KEY_PREFIX + world.new_secret()
         rotated = replace(
             merchant,
