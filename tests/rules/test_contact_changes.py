@@ -63,6 +63,7 @@ class Book:
         world = World(self.now, "http://laari.test", os.urandom, channels, KEYS)
         world.new_code = lambda digits: CODE  # type: ignore[method-assign]
         world.customers.lock(AISHA.id, self.customer)
+        world.log_ins_of[AISHA.id] = frozenset()
         for change in self.changes.values():
             world.contact_changes.lock(change.id, change)
             if change.ended_at is None:

@@ -98,7 +98,7 @@ class Book:
 
     def log_in(self, email: str) -> None:
         digest = os.urandom(32)
-        self.rows["log_ins"][digest] = LogIn(digest, self.id_of(email), [])
+        self.rows["log_ins"][digest] = LogIn(digest, None, self.id_of(email), [])
 
     @property
     def roles(self) -> dict[str, str]:

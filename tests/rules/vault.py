@@ -17,7 +17,7 @@ from laari.rules.records import (
     Transfer,
     Wallet,
 )
-from laari.rules.tables import Additions, Removals, Table
+from laari.rules.tables import Additions, Table
 from laari.rules.world import REGISTRY, Needs, World
 
 NOW = datetime(2026, 11, 18, 7, 0, tzinfo=UTC)
@@ -118,7 +118,7 @@ class Vault:
         for command in commands:
             command.needs(needs)
         for each in REGISTRY:
-            if isinstance(each, Additions | Removals):
+            if isinstance(each, Additions):
                 continue
             if isinstance(each, Table):
                 self._load_table(needs, world, each)

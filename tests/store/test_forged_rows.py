@@ -11,6 +11,7 @@ import pytest
 
 from laari.rules import terms
 from laari.rules.people.invitations import Offer
+from laari.rules.people.password_links import AskPasswordLink
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import CustomerId, PersonId
 from laari.rules.tokens import IssueToken
@@ -20,18 +21,17 @@ from laari.store.people import (
     customer_signup,
     customers,
     logins,
-    password_links,
     second_factors,
     sessions,
 )
 from laari.store.postgres.pool import connection_to
-from laari.store.reads.people import invitations
+from laari.store.reads.people import invitations, password_links
 from laari.store.secrets import derive
 from tests import shops
 from tests.actors import MASTER, OPERATOR, change
-from tests.logins import opened, password_link
+from tests.logins import opened, password_link, use_link
 from tests.messages.outbox import content_of
-from tests.people import add, invite, token_of
+from tests.people import add, decided, invite, token_of
 
 NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 TOKEN = "t" * 43
@@ -106,21 +106,21 @@ async def test_a_half_open_session_is_not_completed_by_hand(people: People) -> N
 
 async def test_a_password_link_written_by_hand_sets_nothing(people: People) -> None:
     await people.connection.execute(
-        "INSERT INTO password_links (digest, binding, person_id, expires_at) "
-        "VALUES ($1, $1, $2, $3)",
+        "INSERT INTO password_links (digest, binding, whose, kind, expires_at) "
+        "VALUES ($1, $1, $2, 'person', $3)",
         FORGED,
         people.admin.id,
         NOW + terms.PASSWORD_LINK_LIFE,
     )
     assert await password_links.find(people.connection, MASTER, TOKEN, NOW) is None
-    assert not await password_links.use(people.connection, MASTER, TOKEN, "new", NOW)
+    assert not await use_link(people.connection, TOKEN, "new", NOW)
 
 
 async def test_a_password_link_given_to_another_sets_nothing(people: People) -> None:
     token = await password_link(people.connection, people.customer, NOW)
-    await people.connection.execute("UPDATE password_links SET customer_id = $1", people.victim.id)
+    await people.connection.execute("UPDATE password_links SET whose = $1", people.victim.id)
     assert await password_links.find(people.connection, MASTER, token, NOW) is None
-    assert not await password_links.use(people.connection, MASTER, token, "new", NOW)
+    assert not await use_link(people.connection, token, "new", NOW)
     kept = await logins.password_hash_of(people.connection, people.victim)
     assert kept != "new"
 
@@ -131,7 +131,7 @@ async def test_a_request_for_a_code_is_no_link(people: People) -> None:
         connection, "UPDATE customers SET mobile = '7771234' WHERE id = $1", people.victim.id
     )
     channels = frozenset({"sms"})
-    await password_links.send(connection, MASTER, people.victim, TOKEN, NOW, channels, "")
+    await decided(connection, AskPasswordLink(people.victim, TOKEN), NOW, MASTER, channels)
     await connection.execute("UPDATE password_links SET code_digest = NULL")
     assert await password_links.find(connection, MASTER, TOKEN, NOW) is None
 

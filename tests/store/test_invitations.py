@@ -14,15 +14,14 @@ from laari.rules.people.invitations import Offer
 from laari.rules.people_records import PersonId
 from laari.store.merchants import applications, merchants
 from laari.store.merchants.signup import sign_up
-from laari.store.people import logins, password_links, second_factors, sessions
-from laari.store.people.persons import reset_password
+from laari.store.people import logins, second_factors, sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations
 from laari.store.reads.people import invitations, memberships, persons
 from laari.store.reads.people.invitations import OpenInvitation
 from tests import people
 from tests.actors import MASTER, OPERATOR
-from tests.logins import opened, password_link
+from tests.logins import opened, password_link, reset_password, use_link
 from tests.messages.outbox import content_of
 from tests.people import RefusedError
 
@@ -220,7 +219,7 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
             await reset_password(connection, OPERATOR, person, "mine")
         else:
             token = await password_link(connection, person, NOW)
-            assert await password_links.use(connection, MASTER, token, "mine", NOW)
+            assert await use_link(connection, token, "mine", NOW)
         assert await second_factors.status(connection, person) is None
 
 
@@ -242,7 +241,7 @@ async def test_emails_alone_do_not_open_a_live_merchant_with_a_second_factor(con
             assert await accept(connection, token, password_hash="mine") is not None
         else:
             token = await password_link(connection, person, NOW)
-            assert await password_links.use(connection, MASTER, token, "mine", NOW)
+            assert await use_link(connection, token, "mine", NOW)
         assert await second_factors.status(connection, person) is not None
 
 

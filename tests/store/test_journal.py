@@ -22,7 +22,7 @@ from laari.rules.people.contact_changes import (
 )
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import CustomerId
+from laari.rules.people_records import CustomerId, show_whose
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
@@ -33,8 +33,6 @@ from laari.store.merchants import merchants
 from laari.store.people import (
     customers,
     failed_logins,
-    logins,
-    password_links,
     second_factors,
     wallet_keys,
 )
@@ -48,7 +46,7 @@ from laari.store.secrets import keys_of
 from tests import people, shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
-from tests.logins import password_link
+from tests.logins import password_link, set_password, use_link
 
 PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
 
@@ -179,7 +177,7 @@ async def test_only_a_digest_of_a_password_is_written(connection) -> None:
     made = await customers.create(
         connection, OPERATOR, name="A", mode="live", tier="basic", password="secret"
     )
-    await logins.set_password(connection, PERSON, logins.CustomerId(made.id), "new-hash")
+    await set_password(connection, PERSON, CustomerId(made.id), "new-hash")
     [entry] = await entries(connection, "customer.set_password")
     values = entry["before"]["password_hash"], entry["after"]["password_hash"]
     assert len({*values}) == 2
@@ -230,11 +228,11 @@ async def test_links_for_passwords_are_written_if_somebody_forwards_them(connect
     assert whose is not None
     now = datetime.now(UTC)
     token = await password_link(connection, whose, now)
-    assert await password_links.use(connection, MASTER, token, "new-hash", now, "192.0.2.9")
-    assert not await password_links.use(connection, MASTER, token, "new-hash", now, "192.0.2.9")
+    assert await use_link(connection, token, "new-hash", now, "192.0.2.9")
+    assert not await use_link(connection, token, "new-hash", now, "192.0.2.9")
     [issued] = await entries(connection, "password_link.issue")
     [used] = await entries(connection, "password_link.use")
-    assert issued["object_id"] == used["object_id"] == logins.show_whose(whose)
+    assert issued["object_id"] == used["object_id"] == show_whose(whose)
     assert (issued["actor_name"], used["actor_name"]) == (OPERATOR.name, PERSON.name)
     assert used["address"] == "192.0.2.9"
     assert token not in str(await connection.fetch("SELECT * FROM journal"))

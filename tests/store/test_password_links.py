@@ -9,19 +9,20 @@ import asyncpg
 import pytest
 
 from laari.rules import terms
+from laari.rules.people.password_links import AskPasswordLink, ExchangeCode
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import CustomerId, PersonId
-from laari.store.people import customers, logins, password_links, sessions
+from laari.store.people import customers, logins, sessions
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_sessions
+from laari.store.reads.people import password_links
 from tests.actors import MASTER, OPERATOR
-from tests.logins import opened, password_link
+from tests.logins import opened, password_link, set_password, use_link
 from tests.messages.outbox import content_of
-from tests.people import add
+from tests.people import ORIGIN, RefusedError, add, decided
 
 KEY = MASTER
 NOW = datetime(2027, 7, 1, 9, 30, tzinfo=UTC)
-ORIGIN = "https://pay.example.com"
 BOTH = frozenset({"email", "sms"})
 EMAIL = "finance@laari.example"
 HANDLE = "a handle"
@@ -52,7 +53,18 @@ async def send(
     channels: frozenset[str] = BOTH,
     now: datetime = NOW,
 ) -> None:
-    await password_links.send(connection, KEY, whose, HANDLE, now, channels, ORIGIN)
+    await decided(connection, AskPasswordLink(whose, HANDLE), now, KEY, channels)
+
+
+async def exchange(
+    connection: asyncpg.Connection, code: str, handle: str = HANDLE, now: datetime = NOW
+) -> str | None:
+    """The token of the link; None if the code is refused."""
+    digest = password_links.of_request(KEY, handle)
+    try:
+        return await decided(connection, ExchangeCode(digest, handle, code), now)
+    except RefusedError:
+        return None
 
 
 async def sent(connection: asyncpg.Connection) -> tuple[str, str, dict[str, str]]:
@@ -72,10 +84,10 @@ async def test_a_link_sets_the_password_once(
     place, _, token = values["link"].rpartition("/")
     assert place == f"{ORIGIN}/dashboard/forgotten"
     assert await password_links.find(connection, MASTER, token, NOW) == person
-    assert await password_links.use(connection, MASTER, token, "new hash", NOW)
+    assert await use_link(connection, token, "new hash", NOW)
     assert await logins.password_hash_of(connection, person) == "new hash"
     assert await sessions.of_person(connection, MASTER, session, NOW) is None
-    assert not await password_links.use(connection, MASTER, token, "third hash", NOW)
+    assert not await use_link(connection, token, "third hash", NOW)
     assert await password_links.find(connection, MASTER, token, NOW) is None
     assert await logins.password_hash_of(connection, person) == "new hash"
 
@@ -87,7 +99,7 @@ async def test_of_two_uses_at_once_one_works(
 
     async def use(password_hash: str) -> bool:
         async with connection_to(dsn) as own:
-            return await password_links.use(own, MASTER, token, password_hash, NOW)
+            return await use_link(own, token, password_hash, NOW)
 
     assert sorted(await asyncio.gather(*(use(f"hash {n}") for n in range(4)))) == [
         *[False] * 3,
@@ -104,7 +116,7 @@ async def test_a_link_expires_and_is_purged(
         await password_links.find(connection, MASTER, token, late - timedelta(seconds=1)) == person
     )
     assert await password_links.find(connection, MASTER, token, late) is None
-    assert not await password_links.use(connection, MASTER, token, "new hash", late)
+    assert not await use_link(connection, token, "new hash", late)
     await purge_sessions(connection, late + timedelta(seconds=1))
     assert await connection.fetchval("SELECT count(*) FROM password_links") == 0
 
@@ -114,16 +126,16 @@ async def test_a_new_link_replaces_the_last(
 ) -> None:
     first = await password_link(connection, person, NOW)
     second = await password_link(connection, person, NOW)
-    assert not await password_links.use(connection, MASTER, first, "new hash", NOW)
-    assert await password_links.use(connection, MASTER, second, "new hash", NOW)
+    assert not await use_link(connection, first, "new hash", NOW)
+    assert await use_link(connection, second, "new hash", NOW)
 
 
 async def test_a_changed_password_ends_the_link(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
     token = await password_link(connection, person, NOW)
-    await logins.set_password(connection, OPERATOR, person, "chosen elsewhere")
-    assert not await password_links.use(connection, MASTER, token, "new hash", NOW)
+    await set_password(connection, OPERATOR, person, "chosen elsewhere")
+    assert not await use_link(connection, token, "new hash", NOW)
 
 
 async def test_neither_tokens_nor_codes_are_stored(
@@ -132,7 +144,7 @@ async def test_neither_tokens_nor_codes_are_stored(
     token = await password_link(connection, person, NOW)
     row = await connection.fetchrow("SELECT * FROM password_links")
     assert token not in str(row)
-    assert not await password_links.use(connection, MASTER, token[:-1], "new hash", NOW)
+    assert not await use_link(connection, token[:-1], "new hash", NOW)
 
 
 async def test_a_customer_without_email_gets_a_code(connection: asyncpg.Connection) -> None:
@@ -143,13 +155,13 @@ async def test_a_customer_without_email_gets_a_code(connection: asyncpg.Connecti
     code = values["code"]
     assert len(code) == terms.PASSWORD_CODE_DIGITS
     # The code needs the secret of its request, and the request needs the code.
-    assert await password_links.exchange_code(connection, KEY, "another", code, NOW) is None
+    assert await exchange(connection, code, "another") is None
     assert await password_links.find(connection, MASTER, HANDLE, NOW) is None
-    assert not await password_links.use(connection, MASTER, HANDLE, "new hash", NOW)
-    token = await password_links.exchange_code(connection, KEY, HANDLE, code, NOW)
+    assert not await use_link(connection, HANDLE, "new hash", NOW)
+    token = await exchange(connection, code)
     assert token is not None
-    assert await password_links.exchange_code(connection, KEY, HANDLE, code, NOW) is None
-    assert await password_links.use(connection, MASTER, token, "new hash", NOW)
+    assert await exchange(connection, code) is None
+    assert await use_link(connection, token, "new hash", NOW)
     assert await logins.password_hash_of(connection, customer) == "new hash"
     last = await connection.fetchrow(
         "SELECT actor_kind, action FROM journal ORDER BY id DESC LIMIT 1"
@@ -166,12 +178,12 @@ async def test_a_code_is_guessed_three_times_at_most(
 
     async def guess(wrong: str) -> str | None:
         async with connection_to(dsn) as own:
-            return await password_links.exchange_code(own, KEY, HANDLE, wrong, NOW)
+            return await exchange(own, wrong)
 
     guesses = (guess(f"{(int(code) + n) % 10**6:06}") for n in range(1, 9))
     assert set(await asyncio.gather(*guesses)) == {None}
     assert await connection.fetchval("SELECT attempts FROM password_links") == 3
-    assert await password_links.exchange_code(connection, KEY, HANDLE, code, NOW) is None
+    assert await exchange(connection, code) is None
 
 
 async def test_a_code_expires(connection: asyncpg.Connection) -> None:
@@ -179,7 +191,7 @@ async def test_a_code_expires(connection: asyncpg.Connection) -> None:
     await send(connection, customer)
     code = (await sent(connection))[2]["code"]
     late = NOW + terms.PASSWORD_LINK_LIFE
-    assert await password_links.exchange_code(connection, KEY, HANDLE, code, late) is None
+    assert await exchange(connection, code, now=late) is None
 
 
 @pytest.mark.parametrize("channels", [frozenset(), frozenset({"sms"})])

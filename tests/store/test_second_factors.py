@@ -13,12 +13,12 @@ import pytest
 from laari.rules import terms
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import PersonId
-from laari.store.people import password_links, second_factors, sessions
+from laari.store.people import second_factors, sessions
 from laari.store.people.second_factors import CodeProblem
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError, derive
 from tests.actors import MASTER, OPERATOR
-from tests.logins import opened, password_link
+from tests.logins import opened, password_link, use_link
 from tests.people import add
 
 KEY = MASTER
@@ -270,7 +270,7 @@ async def test_a_password_link_does_not_end_the_wait(factor: Factor) -> None:
         refused = await factor.check("000000")
     assert refused == CodeProblem(timedelta(minutes=1))
     token = await password_link(factor.connection, factor.whose, NOW)
-    assert await password_links.use(factor.connection, MASTER, token, "another hash", NOW)
+    assert await use_link(factor.connection, token, "another hash", NOW)
     assert await factor.check(factor.totp.at(NOW)) == CodeProblem(timedelta(minutes=1))
     later = NOW + timedelta(minutes=1)
     assert await factor.check(factor.totp.at(later), later) is None

@@ -15,7 +15,8 @@ from laari.store.purge import purge_sessions
 from laari.store.reads.people import memberships
 from laari.store.secrets import derive
 from tests.actors import MASTER, OPERATOR, change
-from tests.logins import opened, whose
+from tests.logins import opened, reset_password, set_password, whose
+from tests.people import RefusedError
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
@@ -63,7 +64,7 @@ async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> Non
     customer, neighbour = await person(connection), await person(connection, vpa="b")
     tokens = [await opened(connection, customer.id, NOW) for _ in range(3)]
     other = await opened(connection, neighbour.id, NOW)
-    assert await logins.set_password(connection, OPERATOR, CustomerId(customer.id), "new hash") == 3
+    assert await set_password(connection, OPERATOR, CustomerId(customer.id), "new hash") == 3
     left = [
         await sessions.of_customer(connection, MASTER, token, NOW) for token in (*tokens, other)
     ]
@@ -103,7 +104,8 @@ async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) ->
     assert found is not None
     assert found.authenticated_at == later
     who = CustomerId(customer.id)
-    assert await logins.set_password(connection, OPERATOR, who, "newer", verified=old) is None
+    with pytest.raises(RefusedError, match="changed in the meantime"):
+        await set_password(connection, OPERATOR, who, "newer", verified=old)
     assert await logins.password_hash_of(connection, who) == "new"
 
 
@@ -121,7 +123,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
     try:
         changing = other.transaction()  # the change first: the log-in waits for it and finds it
         await changing.start()
-        assert await logins.set_password(other, OPERATOR, who, "new") == 0
+        assert await set_password(other, OPERATOR, who, "new") == 0
         opening = asyncio.create_task(sessions.open_for(connection, MASTER, who, NOW, old))
         await asyncio.sleep(0.2)
         assert not opening.done()
@@ -132,7 +134,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
         await logging_in.start()
         assert await sessions.open_for(other, MASTER, who, NOW, "new") is not None
         change = asyncio.create_task(
-            logins.set_password(connection, OPERATOR, who, "newer", verified="new")
+            set_password(connection, OPERATOR, who, "newer", verified="new")
         )
         await asyncio.sleep(0.2)
         assert not change.done()
@@ -179,18 +181,15 @@ async def test_all_people_and_live_customers_have_to_change_an_operators_passwor
     flags = {name: await must_change(who) for name, who in made.items()}
     assert flags == {name: name != "customer sandbox" for name in made}
     for who in made.values():
-        assert (
-            await logins.set_password(connection, OPERATOR, await whose(connection, who), "own")
-            == 1
-        )
+        found = await whose(connection, who)
+        assert await set_password(connection, OPERATOR, found, "own") == 1
     assert not any([await must_change(who) for who in made.values()])
     for who in made.values():
         found = await whose(connection, who)
-        assert (
-            await logins.set_password(connection, OPERATOR, found, "reset", must_change=True) == 1
-        )
+        assert await reset_password(connection, OPERATOR, found, "reset") == 1
     assert {name: await must_change(who) for name, who in made.items()} == flags
-    assert await logins.set_password(connection, OPERATOR, PersonId(uuid4()), "x") is None
+    with pytest.raises(RefusedError, match="no log-in"):
+        await reset_password(connection, OPERATOR, PersonId(uuid4()), "x")
 
 
 async def test_merchants_people_have_sessions_of_their_own(connection) -> None:

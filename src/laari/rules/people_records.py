@@ -136,8 +136,25 @@ class SecondFactor(Struct, frozen=True):
 
 
 class LogIn(Struct, frozen=True):
-    """A session of a person, as far as commands end it."""
+    """A session of a customer or a person, as far as commands end it."""
 
     digest: bytes
-    person_id: UUID
+    customer_id: UUID | None
+    person_id: UUID | None
     ended_for: list[str]  # merchants whose pages need a new log-in
+
+
+class PasswordLink(Struct, frozen=True):
+    """The link or code that sets somebody's password. A new one replaces the one before."""
+
+    whose: UUID
+    kind: Literal["customer", "person"]
+    digest: bytes  # of the link, or of the request of a code
+    binding: bytes  # to its owner, by the master key
+    code_digest: bytes | None  # None for a link
+    expires_at: datetime
+    attempts: int = 0  # wrong codes
+
+    @property
+    def owner(self) -> Whose:
+        return CustomerId(self.whose) if self.kind == "customer" else PersonId(self.whose)

@@ -1,4 +1,4 @@
-"""How the rules name the tables of the database: tables, lookups, additions and removals.
+"""How the rules name the tables of the database: tables, lookups and additions.
 
 `World.payments` is the table, for a command's needs; `world.payments` are the loaded rows.
 """
@@ -171,16 +171,6 @@ class Additions(Declared[list[R]], Stored[R], Generic[R]):
     """Rows that are only added."""
 
     holder = list
-
-
-class Removals(Declared[list[K]], Generic[K]):
-    """Rows that are deleted without being loaded: all with one of these values in `column`."""
-
-    holder = list
-
-    def __init__(self, table: str, column: str) -> None:
-        self.table = table
-        self.column = column
 
 
 # A command can name these in its needs, by a key.

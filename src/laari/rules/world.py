@@ -17,8 +17,11 @@ from laari.rules.people_records import (
     Invitation,
     LogIn,
     Membership,
+    PasswordLink,
     Person,
+    PersonId,
     SecondFactor,
+    Whose,
 )
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
@@ -73,7 +76,7 @@ from laari.rules.records import (
     Wallet,
     WalletFreeze,
 )
-from laari.rules.tables import Additions, K, Loaded, Lookup, R, Removals, Table
+from laari.rules.tables import Additions, K, Loaded, Lookup, R, Table
 
 # A tenant, an operation, and the idempotency key that was sent to it.
 ResponseKey: TypeAlias = tuple[int, str, str]
@@ -103,6 +106,11 @@ def _no_key(*_: object) -> bytes:
 
 
 NO_KEYS = Keys(_no_key, _no_key)
+
+
+def bind(digest: Callable[[str, str], bytes], stored: bytes, *owner: str) -> bytes:
+    """Ties the stored form of a secret to its owner: moved to another owner, it opens nothing."""
+    return digest("binding", " ".join((stored.hex(), *owner)))
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | TenantSettings | None) -> datetime:
@@ -186,7 +194,12 @@ class World:
     invited = Lookup[str, set[str]]()
     # A unique index decides whose an address is.
     person_ids = Lookup[str, UUID]()
+    # The owner of a password link, by its digest.
+    link_owners = Lookup[bytes, Whose]()
     persons = Table[UUID, Person](Person, "persons", ("id",), changes_from="password_hash")
+    customers = Table[UUID, Customer](Customer, "customers", ("id",), changes_from="name")
+    # The merchant of a tenant, for the sandbox customer of one.
+    sandbox_shops = Lookup[int, str]()
     # The places of a person, and whether each is the operator or takes live money. The lock on the
     # person protects them.
     places = Lookup[UUID, dict[str | None, bool]]()
@@ -199,12 +212,14 @@ class World:
     second_factors = Table[UUID, SecondFactor](
         SecondFactor, "second_factors", ("person_id",), changes_from="seed_encrypted"
     )
-    # The sessions of a person. The lock on the person lets none begin.
+    # The sessions of a person or a customer. The lock on the person lets none begin.
     log_ins_of = Lookup[UUID, frozenset[bytes]]()
     log_ins = Table[bytes, LogIn](LogIn, "sessions", ("digest",), changes_from="ended_for")
+    password_links = Table[UUID, PasswordLink](
+        PasswordLink, "password_links", ("whose",), changes_from="digest"
+    )
     # The moments of the last invitations that an address got. The address is locked.
     invitation_mails = Lookup[str, tuple[datetime, ...]]()
-    customers = Table[UUID, Customer](Customer, "customers", ("id",), changes_from="mobile")
     # The open change of each contact of a customer. The lock on the customer protects it.
     open_contact_changes = Lookup[tuple[UUID, ContactKind], UUID]()
     contact_changes = Table[UUID, ContactChange](
@@ -316,9 +331,6 @@ class World:
         TillClosing, "till_closings", contested=("tenant_id", "till", "number"), kept=("id",)
     )
     access_tokens = Additions(AccessToken, "access_tokens")
-    # Log-ins of customers that end, and links that would set a password of theirs.
-    ended_sessions = Removals[UUID]("sessions", "customer_id")
-    ended_password_links = Removals[UUID]("password_links", "customer_id")
     messages = Additions(Message, "messages")
     journal = Additions(JournalEntry, "journal")
     events = Additions(Event, "events")
@@ -402,15 +414,13 @@ class World:
         return payer.mode == tenant.mode and self.same_mode(tenant, payer.account)
 
 
-Registered: TypeAlias = (
-    Table[Hashable, Struct] | Lookup[Hashable, object] | Additions[Struct] | Removals[Hashable]
-)
+Registered: TypeAlias = Table[Hashable, Struct] | Lookup[Hashable, object] | Additions[Struct]
 
 # In the order in which every batch loads, locks and writes.
 REGISTRY: tuple[Registered, ...] = tuple(
     declared
     for declared in vars(World).values()
-    if isinstance(declared, Table | Lookup | Additions | Removals)
+    if isinstance(declared, Table | Lookup | Additions)
 )
 
 
@@ -553,15 +563,49 @@ class Needs:
     def person(self, person_id: UUID) -> None:
         """A person with the places, the second factor and the sessions."""
 
-        def follow(needs: Needs, world: World) -> None:
-            for digest in world.log_ins_of[person_id]:
-                needs.lock(World.log_ins, digest)
-
         self.lock(World.persons, person_id)
         self.read(World.places, person_id)
         self.lock(World.second_factors, person_id)
-        self.read(World.log_ins_of, person_id)
+        self._log_ins_of(person_id)
+
+    def customer(self, customer_id: UUID) -> None:
+        """A customer with the sessions, and the merchant whose sandbox customer this is."""
+
+        def follow(needs: Needs, world: World) -> None:
+            customer = world.customers.get(customer_id)
+            if customer is not None and customer.sandbox_of is not None:
+                needs.read(World.sandbox_shops, customer.sandbox_of)
+
+        self.lock(World.customers, customer_id)
+        self.then(World.customers, follow)
+        self._log_ins_of(customer_id)
+
+    def _log_ins_of(self, whose: UUID) -> None:
+        def follow(needs: Needs, world: World) -> None:
+            for digest in world.log_ins_of[whose]:
+                needs.lock(World.log_ins, digest)
+
+        self.read(World.log_ins_of, whose)
         self.then(World.log_ins_of, follow)
+
+    def log_in(self, whose: Whose) -> None:
+        """Somebody who logs in, with the link that would set the password."""
+        if isinstance(whose, PersonId):
+            self.person(whose.id)
+        else:
+            self.customer(whose.id)
+        self.lock(World.password_links, whose.id)
+
+    def password_link(self, digest: bytes) -> None:
+        """The owner of a password link, if there is one with this digest."""
+
+        def follow(needs: Needs, world: World) -> None:
+            whose = world.link_owners.get(digest)
+            if whose is not None:
+                needs.log_in(whose)
+
+        self.read(World.link_owners, digest)
+        self.then(World.link_owners, follow)
 
     def person_at(self, email: str) -> None:
         """The person with this address, if there is one."""

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from laari.errors import LaariError
+from laari.rules import world
 from laari.rules.world import Keys
 from laari.store.files import sync_folder
 
@@ -109,8 +110,7 @@ def keys_of(master: bytes) -> Keys:
 
 
 def bind(master: bytes, stored: bytes, *owner: str) -> bytes:
-    """Ties the stored form of a secret to its owner: moved to another owner, it opens nothing."""
-    return derive(master, "binding", " ".join((stored.hex(), *owner)))
+    return world.bind(partial(derive, master), stored, *owner)
 
 
 def is_bound(master: bytes, binding: bytes, stored: bytes, *owner: str) -> bool:

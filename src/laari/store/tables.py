@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct, defstruct, json
 
-from laari.rules.tables import Removals, Stored, Table
+from laari.rules.tables import Stored, Table
 from laari.rules.world import World
 
 K = TypeVar("K", bound=Hashable)
@@ -205,20 +205,6 @@ class KeyedStatements(Statements[R], Generic[K, R]):
         return f"{self.insert(parameter)} ON CONFLICT ({key}) DO UPDATE SET {values}"
 
 
-def delete_by(removals: Removals[K]) -> Callable[[int], str]:
-    """The statement that deletes all rows with one of the keys of its parameter."""
-
-    def delete(parameter: int) -> str:
-        keys = f"SELECT value::uuid FROM json_array_elements_text(${parameter}::json)"
-        return f"DELETE FROM {removals.table} WHERE {removals.column} IN ({keys})"
-
-    return delete
-
-
-def encode_keys(keys: Iterable[Hashable]) -> str:
-    return _to_json(list(keys)).decode()
-
-
 def _nulls_last(key: tuple[object, ...]) -> tuple[tuple[bool, object], ...]:
     return tuple((value is None, value) for value in key)
 
@@ -232,6 +218,7 @@ def _from(record: type[Struct], first: str | None) -> tuple[str, ...]:
 PAYMENTS = KeyedStatements(World.payments)
 REQUESTS = KeyedStatements(World.requests)
 CONTACT_CHANGES = KeyedStatements(World.contact_changes)
+PASSWORD_LINKS = KeyedStatements(World.password_links)
 AUTHORIZATIONS = KeyedStatements(World.authorizations)
 WALLETS = KeyedStatements(World.wallets)
 SANDBOX_PERIODS = KeyedStatements(World.sandbox_periods)

@@ -17,14 +17,21 @@ from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.people.invitations import InvitePerson, Offer, WithdrawInvitation
+from laari.rules.people.log_ins import EndSessions, ResetPassword
 from laari.rules.people.memberships import AddMember, RemoveMember, SetRole, TransferOwnership
 from laari.rules.people.permissions import MAX_TILL
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import CustomerId, MerchantRole, Role
-from laari.rules.records import Language, Mode
+from laari.rules.people_records import (
+    CustomerId,
+    MerchantRole,
+    PersonId,
+    Role,
+    Whose,
+    show_whose,
+)
+from laari.rules.records import Language
 from laari.store.merchants import merchants
-from laari.store.people import customers, logins
-from laari.store.people import persons as passwords_of_people
+from laari.store.people import customers
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads.people import memberships, persons
@@ -208,20 +215,18 @@ async def remove(service: Service, merchant_id: str, email: str) -> dict[str, ob
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
 @password_options
-@database_operation
+@operation
 @needs("people.manage")
 async def reset_user_password(
-    connection: Connection, merchant_id: str, email: str, password: str | None
+    service: Service, merchant_id: str, email: str, password: str | None
 ) -> dict[str, object]:
     """Set a user's new password and end all sessions.
 
     The password is not shown again. The person changes it at the next login.
     """
     password = checked_or_new(password)
-    found = await memberships.find_member(connection, merchant_id, email)
-    ended = await passwords_of_people.reset_password(
-        connection, actor(), found.person_id, hash_password(password)
-    )
+    whose = PersonId(await member_at(service, merchant_id, email))
+    ended = await submit(service, ResetPassword(actor(), whose, hash_password(password)))
     return {
         "merchant_id": merchant_id,
         "email": email,
@@ -233,24 +238,23 @@ async def reset_user_password(
 @customer.command("reset-password")
 @click.argument("customer_id", type=_customer_id)
 @password_options
-@database_operation
+@operation
 @needs("customers.change")
 async def reset_customer_password(
-    connection: Connection, customer_id: UUID, password: str | None
+    service: Service, customer_id: UUID, password: str | None
 ) -> dict[str, object]:
     """Set a customer's new password and end all sessions.
 
     The password is not shown again. A live customer changes it at the next login.
     """
-    is_live = await _mode_of_customer(connection, customer_id) == "live"
+    async with connection_to(service.dsn) as connection:
+        is_live = await customers.mode_of(connection, customer_id) == "live"
     password = checked_or_new(password) if is_live else password or new_password()
-    ended = await logins.set_password(
-        connection, actor(), CustomerId(customer_id), hash_password(password), must_change=True
-    )
+    command = ResetPassword(actor(), CustomerId(customer_id), hash_password(password))
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, customer_id),
         "password": printed(password),
-        "sessions_ended": ended or 0,
+        "sessions_ended": await submit(service, command),
     }
 
 
@@ -262,35 +266,29 @@ def session() -> None:
 @session.command()
 @click.option("--email", type=fields.email, help="Email of a merchant's user.")
 @click.option("--customer", "customer_id", type=_customer_id, help="Id of a customer.")
-@database_operation
+@operation
 @needs("sessions.end")
-async def end(
-    connection: Connection, email: str | None, customer_id: UUID | None
-) -> dict[str, object]:
+async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, object]:
     """End all sessions of a merchant's user or of a customer.
 
     The password stays the same. If it was stolen, use reset-password.
     """
     if customer_id is not None and email is None:
-        await _mode_of_customer(connection, customer_id)
-        shown = ids.show_id(ids.CUSTOMER, customer_id)
-        ended = await logins.end_of_other(connection, actor(), CustomerId(customer_id))
-        return {"customer_id": shown, "sessions_ended": ended}
-    if email is None or customer_id is not None:
+        whose: Whose = CustomerId(customer_id)
+        shown = {"customer_id": show_whose(whose)}
+    elif email is not None and customer_id is None:
+        whose, shown = await person_at(service, email), {"email": email}
+    else:
         raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
-    person = await persons.find(connection, email)
-    if person is None:
+    return {**shown, "sessions_ended": await submit(service, EndSessions(actor(), whose))}
+
+
+async def person_at(service: Service, email: str) -> PersonId:
+    async with connection_to(service.dsn) as connection:
+        found = await persons.find(connection, email)
+    if found is None:
         raise LaariError(f"{email} does not log in to any merchant")
-    ended = await logins.end_of_other(connection, actor(), person)
-    return {"email": email, "sessions_ended": ended}
-
-
-async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:
-    mode = await customers.mode_of(connection, customer_id)
-    if mode is None:
-        shown = ids.show_id(ids.CUSTOMER, customer_id)
-        raise LaariError(f"no customer with a login has the id {shown}")
-    return mode
+    return found
 
 
 def checked_or_new(password: str | None) -> str:

@@ -1,22 +1,21 @@
 """`laari person`, and links that set a password: for people who cannot be reached by a message."""
 
-from datetime import UTC, datetime
 from uuid import UUID
 
 import click
 
 from laari.cli.people.customers import customer
+from laari.cli.people.people import person_at
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, operation, origin_of
+from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.permission import needs
-from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
-from laari.rules.people_records import CustomerId, PersonId, Whose
-from laari.store.people import customers, notices, password_links, second_factors
-from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads.people import persons
+from laari.rules.people.password_links import Delivery, HandOverPasswordLink
+from laari.rules.people_records import CustomerId, Whose, show_whose
+from laari.store.people import second_factors
+from laari.store.postgres.pool import connection_to
 
 _send_option = click.option(
     "--send", is_flag=True, help="Send it by email or SMS instead; it is not printed."
@@ -38,9 +37,7 @@ async def person_link(service: Service, email: str, send: bool) -> dict[str, obj
 
     Forward it to the person. It works once, for 30 minutes. A second factor stays on.
     """
-    async with connection_to(service.dsn) as connection:
-        whose = await _person(connection, email)
-        return {"email": email, **await _link(service, connection, whose, send)}
+    return {"email": email, **await _link(service, await person_at(service, email), send)}
 
 
 @customer.command("password-link")
@@ -53,50 +50,28 @@ async def customer_link(service: Service, customer_id: UUID, send: bool) -> dict
 
     Forward it to the customer. It works once, for 30 minutes.
     """
-    shown = ids.show_id(ids.CUSTOMER, customer_id)
-    async with connection_to(service.dsn) as connection:
-        if await customers.mode_of(connection, customer_id) is None:
-            raise LaariError(f"no customer with a login has the id {shown}")
-        made = await _link(service, connection, CustomerId(customer_id), send)
-    return {"customer_id": shown, **made}
+    whose = CustomerId(customer_id)
+    return {"customer_id": show_whose(whose), **await _link(service, whose, send)}
 
 
 @person.command("remove-factor")
 @click.argument("email", type=fields.email)
-@database_operation
+@operation
 @needs("people.manage")
-async def remove_factor(connection: Connection, email: str) -> dict[str, object]:
+async def remove_factor(service: Service, email: str) -> dict[str, object]:
     """Turn off a person's second factor.
 
     For a person who lost the phone and the recovery codes. Make sure that it is really the person
     who asks. The password stays the same.
     """
-    whose = await _person(connection, email)
-    removed = await second_factors.remove(connection, actor(), whose)
+    whose = await person_at(service, email)
+    async with connection_to(service.dsn) as connection:
+        removed = await second_factors.remove(connection, actor(), whose)
     return {"email": email, "removed": removed}
 
 
-async def _person(connection: Connection, email: str) -> PersonId:
-    found = await persons.find(connection, email)
-    if found is None:
-        raise LaariError(f"{email} does not log in to any merchant")
-    return found
-
-
-async def _link(
-    service: Service, connection: Connection, whose: Whose, send: bool
-) -> dict[str, object]:
-    channels = service.settings.channels if send else frozenset[str]()
-    if send and await notices.reached(connection, whose, channels) is None:
-        raise LaariError("the service cannot send a message to them: leave out --send")
-    made = await password_links.hand_over(
-        connection,
-        actor(),
-        service.master_key,
-        whose,
-        datetime.now(UTC),
-        channels,
-        await origin_of(service),
-    )
+async def _link(service: Service, whose: Whose, send: bool) -> dict[str, object]:
+    delivery: Delivery = "message" if send else "shown"
+    made = await submit(service, HandOverPasswordLink(actor(), whose, delivery))
     where = {"link": made.link} if made.link is not None else {"sent_to": made.sent_to}
     return {**where, "expires_at": show_time(made.expires_at)}

@@ -13,14 +13,16 @@ from laari.edge.pages.login import (
     hash_new_password,
     throttle,
 )
-from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
+from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm, shown
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
+from laari.rules.people.password_links import AskPasswordLink, ExchangeCode, UsePasswordLink
 from laari.rules.people.second_factor import read_code
 from laari.rules.people_records import CustomerId, Whose
-from laari.store.people import password_links
+from laari.rules.refusals import Refusal
 from laari.store.people.logins import Login
+from laari.store.reads.people import password_links
 from laari.store.secrets import new_secret
 
 REPLY_SECONDS = 0.3  # longer than the look-up and the writes take
@@ -45,15 +47,7 @@ async def ask(request: PageRequest, named: Named) -> str:
     handle = new_secret("")
     login: Login | None = await request.backend.ask(named.find)
     if login is not None:
-        await request.backend.write(
-            password_links.send,
-            request.backend.master_key,
-            login.whose,
-            handle,
-            request.now,
-            request.backend.settings.channels,
-            request.backend.origin,
-        )
+        await request.backend.spine.submit(AskPasswordLink(login.whose, handle))
     await asyncio.sleep(max(0.0, began + REPLY_SECONDS - time.monotonic()))
     return handle
 
@@ -62,16 +56,12 @@ async def exchange(request: PageRequest) -> str:
     """The token of a link for the form's `handle` and `code`."""
     address = client_prefix(request.http.client)
     throttle(request, [throttle_bucket(terms.CODES_PER_ADDRESS, "forgotten code", address)])
-    token: str | None = await request.backend.write(
-        password_links.exchange_code,
-        request.backend.master_key,
-        request.form.get("handle", "")[:100],
-        read_code(request.form.get("code", "")),
-        request.now,
-    )
-    if token is None:
-        raise RefusedForm(WRONG_CODE)
-    return token
+    handle, code = request.form.get("handle", "")[:100], read_code(request.form.get("code", ""))
+    digest = password_links.of_request(request.backend.master_key, handle)
+    exchanged = await request.backend.spine.submit(ExchangeCode(digest, handle, code))
+    if isinstance(exchanged, Refusal):
+        raise RefusedForm(WRONG_CODE if exchanged.code == "not_found" else shown(exchanged))
+    return exchanged
 
 
 async def whose_link(request: PageRequest, *, of_customer: bool) -> Whose | None:
@@ -89,15 +79,13 @@ async def set_password(request: PageRequest, *, of_customer: bool) -> bool:
         return False
     check_new_password(request)
     password_hash = await hash_new_password(request)
-    token = request.params["token"][:100]
-    return await request.backend.write(
-        password_links.use,
-        request.backend.master_key,
-        token,
-        password_hash,
-        request.now,
-        request.http.client,
+    digest = password_links.of_link(request.backend.master_key, request.params["token"][:100])
+    used = await request.backend.spine.submit(
+        UsePasswordLink(digest, password_hash, request.http.client)
     )
+    if isinstance(used, Refusal) and used.code != "not_found":
+        raise RefusedForm(shown(used))
+    return not isinstance(used, Refusal)
 
 
 def no_link(request: PageRequest) -> Reply:

@@ -10,13 +10,15 @@ from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
 from laari.edge.load.token_buckets import Bucket, throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
-from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
+from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm, shown
 from laari.http.addresses import client_prefix, neighbourhood
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
+from laari.rules.people.log_ins import SetPassword
 from laari.rules.people.passwords import MAX_LENGTH, password_problem
 from laari.rules.records import Mode
+from laari.rules.refusals import Refusal
 from laari.store.people import logins, second_factors, sessions
 from laari.store.people.logins import Login
 from laari.store.people.passwords import nobodys_hash
@@ -26,7 +28,6 @@ from laari.store.people.sessions import PersonSession, Session
 WRONG = 422  # the status of a password that does not fit
 NOT_THE_SAME = "The two new passwords are different. Enter the same password twice."
 NO_OTHER = "The new password is the same as the current one. Choose another one."
-CHANGED_MEANWHILE = "Your password was changed in the meantime. Nothing was changed now."
 
 
 WRONG_CODE = (
@@ -229,10 +230,10 @@ async def change_password(request: PageRequest, session: Session, actor: Actor) 
     current = await request.backend.ask(logins.password_hash_of, session.whose)
     await confirm(request, session, always=True)
     password_hash = await hash_new_password(request)
-    ended = await request.backend.write(
-        logins.set_password, actor, session.whose, password_hash, verified=current
+    ended = await request.backend.spine.submit(
+        SetPassword(actor, session.whose, password_hash, verified=current)
     )
-    if ended is None:
-        raise RefusedForm(FormProblem(409, CHANGED_MEANWHILE))
+    if isinstance(ended, Refusal):
+        raise RefusedForm(shown(ended))
     await request.start_session(session.whose, password_hash, with_factor=True)
     remember_browser(request, Login(session.whose, password_hash))

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from laari.edge.load.heavy import Line
 from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.render import render_long
-from laari.edge.pages.request import Access, FormProblem, PageRequest, RefusedForm
+from laari.edge.pages.request import Access, PageRequest, RefusedForm, shown
 from laari.http.messages import Reply
 from laari.rules.actors import Actor, ActorKind
 from laari.rules.command import Command
@@ -125,7 +125,7 @@ class PersonRequest(PersonVisitor):
         """Runs a command of this person; a refusal is shown above the page."""
         outcome = await self.backend.spine.submit(command)
         if isinstance(outcome, Refusal):
-            raise RefusedForm(FormProblem(outcome.status, outcome.message))
+            raise RefusedForm(shown(outcome))
         return outcome
 
     def searching(self) -> AbstractAsyncContextManager[None]:

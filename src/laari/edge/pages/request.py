@@ -78,6 +78,11 @@ class FormProblem(NamedTuple):
 Problem: TypeAlias = FormProblem | Refusal
 
 
+def shown(refusal: Refusal) -> FormProblem:
+    """The refusal of a command, above the page."""
+    return FormProblem(refusal.status, refusal.message, refusal.retry_after)
+
+
 class RefusedForm(Exception):  # noqa: N818  # not an error of ours
     """Ends the handler of a form: its page shows the problem."""
 

@@ -18,8 +18,10 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import ContactChangeContent, ContactCodeContent, send
+from laari.rules.people.log_ins import no_log_in, withdraw_link
 from laari.rules.people.permissions import lacks
-from laari.rules.people_records import ContactChange, ContactKind, Customer
+from laari.rules.people.persons import end_sessions
+from laari.rules.people_records import ContactChange, ContactKind, Customer, CustomerId
 from laari.rules.records import Channel, Mode, Recipient
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
@@ -70,8 +72,7 @@ class RequestContactChange(Command[ContactChange]):
             return refusal
         customer = world.customers.get(self.customer_id)
         if customer is None or customer.sandbox_of is not None:
-            shown = ids.show_id(ids.CUSTOMER, self.customer_id)
-            return refuse("conflict", f"No customer with a log-in has the id {shown}.")
+            return no_log_in(CustomerId(self.customer_id))
         name = NAMES[self.contact]
         if self.value == customer.value_of(self.contact):
             return refuse("conflict", f"The customer has this {name} already.")
@@ -244,6 +245,7 @@ class ApplyContactChange(Command[ContactChange]):
 
     def needs(self, needs: Needs) -> None:
         needs.contact_change(self.customer_id, self.change_id)
+        needs.log_in(CustomerId(self.customer_id))
 
     def busy(self) -> Refusal:
         return _busy()
@@ -276,8 +278,8 @@ class ApplyContactChange(Command[ContactChange]):
         act = Act(_SERVICE, "customer.set_contact", change.reason)
         write_setting(world, World.customers, changed, act, mode=customer.mode)
         world.contact_holders[customer.mode, change.contact, change.new_value] = customer.id
-        world.ended_sessions.append(customer.id)
-        world.ended_password_links.append(customer.id)
+        end_sessions(world, customer.id)
+        withdraw_link(world, customer.id)
         return changed
 
 

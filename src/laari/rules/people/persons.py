@@ -91,17 +91,28 @@ def remove_factor(world: World, act: Act, person_id: UUID) -> bool:
     return True
 
 
-def end_sessions(world: World, person_id: UUID) -> int:
-    """Ends all sessions of the person; returns their number."""
-    open_ones = log_ins(world, person_id)
+def prove(world: World, act: Act, person_id: UUID) -> None:
+    """Notes that a new password went to the address of the person.
+
+    A second factor from before that may be a stranger's, who would lock the person out with it.
+    """
+    person = world.persons[person_id]
+    if not person.proven:
+        write_setting(world, World.persons, replace(person, proven=True), act)
+        forget_factor(world, act, person_id)
+
+
+def end_sessions(world: World, whose: UUID) -> int:
+    """Ends all sessions of the person or customer; returns their number."""
+    open_ones = log_ins(world, whose)
     for each in open_ones:
         world.log_ins.remove(each.digest)
     return len(open_ones)
 
 
-def log_ins(world: World, person_id: UUID) -> list[LogIn]:
-    """The sessions of the person, also those that have expired."""
-    found = [world.log_ins.get(digest) for digest in world.log_ins_of[person_id]]
+def log_ins(world: World, whose: UUID) -> list[LogIn]:
+    """The sessions of the person or customer, also those that have expired."""
+    found = [world.log_ins.get(digest) for digest in world.log_ins_of[whose]]
     return [each for each in found if each is not None]
 
 

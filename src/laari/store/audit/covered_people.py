@@ -148,7 +148,7 @@ TABLES = {
         },
     ),
     "password_links": Covered(
-        keyed="digest binding customer_id person_id code_digest",
+        keyed="whose kind digest binding code_digest",
         open={_COUNTER: "attempts", _OWN_ONLY: "expires_at"},
     ),
     "failed_logins": Covered(

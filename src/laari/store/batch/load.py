@@ -12,7 +12,7 @@ import asyncpg
 from laari.rules import wallets
 from laari.rules.payments import limits
 from laari.rules.periods import PeriodKey, others
-from laari.rules.tables import Additions, K, Lookup, R, Removals, Table
+from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import NO_KEYS, REGISTRY, Keys, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
@@ -26,7 +26,7 @@ from laari.store.reads.money import (
     payouts,
     tills,
 )
-from laari.store.reads.people import invitations, memberships, persons
+from laari.store.reads.people import invitations, memberships, password_links, persons
 from laari.store.reads.recipients import account_owners, contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
@@ -212,13 +212,23 @@ async def _load_person_ids(connection: asyncpg.Connection, needs: Needs, world: 
     world.person_ids.update(await persons.by_email(connection, wanted))
 
 
+async def _load_link_owners(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.link_owners)
+    world.link_owners.update(await password_links.owners(connection, wanted))
+
+
+async def _load_sandbox_shops(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    found = await tenants.by_id(connection, list(needs.only_read(World.sandbox_shops)))
+    world.sandbox_shops.update({number: each.merchant_id for number, each in found.items()})
+
+
 async def _load_places(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """A statement after the lock on the person."""
     world.places.update(await persons.places(connection, needs.only_read(World.places)))
 
 
 async def _load_log_ins_of(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """A statement after the lock on the person: no session begins meanwhile."""
+    """A statement after the lock on the person or customer: no session begins meanwhile."""
     world.log_ins_of.update(await persons.sessions(connection, needs.only_read(World.log_ins_of)))
 
 
@@ -402,6 +412,8 @@ _SPECIAL: dict[object, _Load] = {
     World.members: _load_members,
     World.invited: _load_invited,
     World.person_ids: _load_person_ids,
+    World.link_owners: _load_link_owners,
+    World.sandbox_shops: _load_sandbox_shops,
     World.places: _load_places,
     World.log_ins_of: _load_log_ins_of,
     World.invitation_mails: _load_invitation_mails,
@@ -447,7 +459,7 @@ def _loader(registered: Table[K, R] | Lookup[K, object]) -> _Load:
 
 
 _LOADS: list[tuple[object, _Load]] = [
-    (each, _loader(each)) for each in REGISTRY if not isinstance(each, Additions | Removals)
+    (each, _loader(each)) for each in REGISTRY if not isinstance(each, Additions)
 ]
 
 

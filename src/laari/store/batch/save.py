@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
-from laari.rules.tables import Additions, K, Lookup, R, Removals, Rows, Table
+from laari.rules.tables import Additions, K, Lookup, R, Rows, Table
 from laari.rules.world import REGISTRY, Registered, World
 from laari.store.reads.deliveries import saving_events
 from laari.store.tables import (
@@ -14,8 +14,6 @@ from laari.store.tables import (
     KeptChanges,
     KeyedStatements,
     Statements,
-    delete_by,
-    encode_keys,
 )
 
 # A statement that writes the rows of the parameter with this number.
@@ -83,17 +81,10 @@ def _additions(journal: Additions[R]) -> Callable[[list[R]], list[_Branch]]:
     return branches
 
 
-def _removals(removals: Removals[K]) -> Callable[[list[K]], list[_Branch]]:
-    delete = delete_by(removals)
-    return lambda keys: [(delete, encode_keys(keys))] if keys else []
-
-
 def _branches(each: Registered) -> Callable[[Any], list[_Branch]]:
     match each:
         case Table():
             return _rows(each)
-        case Removals():
-            return _removals(each)
         case Additions():
             return _additions(each)
         case Lookup():

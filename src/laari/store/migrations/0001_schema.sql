@@ -549,15 +549,14 @@ CREATE INDEX sessions_by_age ON sessions (seen_at);
 -- Links and codes for a forgotten password: one at a time for each customer and person. It is
 -- deleted when it is used, and purged when it has expired.
 CREATE TABLE password_links (
-    digest bytea PRIMARY KEY CHECK (length(digest) = 32),  -- of the link, or of the code's request
+    whose uuid PRIMARY KEY,
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('customer', 'person')),
+    digest bytea NOT NULL UNIQUE CHECK (length(digest) = 32),  -- of the link, or of the code's request
     binding bytea NOT NULL CHECK (length(binding) = 32),  -- to the customer or person
-    customer_id uuid UNIQUE REFERENCES customers ON DELETE CASCADE,
-    person_id uuid UNIQUE REFERENCES persons ON DELETE CASCADE,
     -- Of the digits in an SMS, made with the master key; null for a link, which is the secret.
     code_digest bytea CHECK (length(code_digest) = 32),
-    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
     expires_at timestamptz NOT NULL,
-    CONSTRAINT password_links_of_one CHECK (num_nonnulls(customer_id, person_id) = 1)
+    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0)  -- wrong codes
 );
 CREATE INDEX password_links_by_expiry ON password_links (expires_at);
 

@@ -154,7 +154,7 @@ async def open_for(
     factor is half-open, unless the factor was checked too (`with_factor`).
     """
     token = new_secret("")
-    table, _, column, _ = table_of(whose)
+    table, _, column = table_of(whose)
     due = _HAS_FACTOR if isinstance(whose, PersonId) and not with_factor else "false"
     whole, half = _whole(master, token), _half(master, token)
     made = await connection.fetchval(
@@ -312,7 +312,7 @@ async def note_authenticated(
     connection: Connection, session: Session, now: datetime, verified: str
 ) -> bool:
     """Notes that the password was given again; False if it was changed meanwhile."""
-    table, _, column, _ = table_of(session.whose)
+    table, _, column = table_of(session.whose)
     noted = await connection.fetchval(
         f"WITH login AS (SELECT id FROM {table} WHERE id = $3 AND password_hash = $4 FOR SHARE) "
         "UPDATE sessions s SET authenticated_at = $2, seen_at = $2 FROM login "

@@ -16,11 +16,12 @@ from laari.rules import ids
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.lifecycle import shown_state
 from laari.rules.people.identities import DOCUMENTS, Identity
+from laari.rules.people.log_ins import EndSessions
 from laari.rules.people_records import CustomerId
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store.people import customers, identities, logins, notes
+from laari.store.people import identities, notes
 from laari.store.people.sessions import list_of
 from laari.store.reads import authorizations, contact_changes, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names
@@ -158,13 +159,11 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
 
 async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply:
     whose = CustomerId(holder.customer_id)
-    await request.backend.write(logins.end_of_other, request.actor, whose)
+    await request.submit(EndSessions(request.actor, whose))
     return request.redirect(page_of(holder), done="sessions")
 
 
-async def _password_link(request: OperatorRequest, holder: Holder) -> Reply | Problem:
-    if await request.backend.ask(customers.mode_of, holder.customer_id) is None:
-        return NO_LOGIN
+async def _password_link(request: OperatorRequest, holder: Holder) -> Reply:
     return await hand_over_link(request, CustomerId(holder.customer_id), page_of(holder))
 
 

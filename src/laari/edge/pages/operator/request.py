@@ -13,10 +13,11 @@ from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.operations.every import OPERATIONS
 from laari.rules.command import Command
+from laari.rules.people.password_links import HandOverPasswordLink
 from laari.rules.people.permissions import WITHOUT_PASSWORD, Permission
 from laari.rules.people_records import PersonId, Whose
 from laari.rules.records import PendingMovement
-from laari.store.people import password_links, sessions
+from laari.store.people import sessions
 from laari.store.reads.people import memberships
 from laari.store.reads.people.memberships import Place
 
@@ -196,15 +197,7 @@ class Subject(Generic[S]):
 
 async def hand_over_link(request: OperatorRequest, whose: Whose, back: str) -> Reply:
     """Sends a link that sets a password; without a way to send it, shows it once."""
-    made = await request.backend.write(
-        password_links.hand_over,
-        request.actor,
-        request.backend.master_key,
-        whose,
-        request.now,
-        request.backend.settings.channels,
-        request.backend.origin,
-    )
+    made = await request.submit(HandOverPasswordLink(request.actor, whose, "message or shown"))
     if made.link is None:
         return request.redirect(back, done="link")
     return request.page("password_link.html", made=made, back=back)

@@ -38,13 +38,13 @@ async def places(
 
 
 async def sessions(
-    connection: Connection, persons: Collection[UUID]
+    connection: Connection, wanted: Collection[UUID]
 ) -> dict[UUID, frozenset[bytes]]:
-    """The digests of each person's sessions."""
+    """The digests of the sessions of each person and customer."""
     rows = await connection.fetch(
-        "SELECT person_id, array_agg(digest) FROM sessions WHERE person_id = ANY($1) "
-        "GROUP BY person_id",
-        list(persons),
+        "SELECT coalesce(person_id, customer_id), array_agg(digest) FROM sessions "
+        "WHERE person_id = ANY($1) OR customer_id = ANY($1) GROUP BY 1",
+        list(wanted),
     )
-    found: dict[UUID, frozenset[bytes]] = dict.fromkeys(persons, frozenset())
-    return found | {person_id: frozenset(digests) for person_id, digests in rows}
+    found: dict[UUID, frozenset[bytes]] = dict.fromkeys(wanted, frozenset())
+    return found | {whose: frozenset(digests) for whose, digests in rows}
