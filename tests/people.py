@@ -41,6 +41,10 @@ ORIGIN = "http://laari.test"
 class RefusedError(Exception):
     """A command was refused; the message is that of the refusal."""
 
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
 
 class Added(NamedTuple):
     id: PersonId
@@ -68,7 +72,7 @@ async def decided(
         outcome = command.decide(world)
         await save(connection, world)
     if isinstance(outcome, Refusal):
-        raise RefusedError(outcome.message)
+        raise RefusedError(outcome)
     return outcome
 
 

@@ -28,12 +28,13 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.merchants import merchants
-from laari.store.people import customers, identities, second_factors
+from laari.store.people import customers, identities
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
 from tests import people, shops
 from tests.actors import MASTER, OPERATOR, PERSON
 from tests.deciding import done
+from tests.factors import begin
 
 MASTER_KEY = bytes(32)
 KEY = sealing_key(MASTER_KEY)
@@ -212,7 +213,7 @@ async def write_more(dsn: str) -> None:
                 connection, OPERATOR, shop.merchant.id, email, role, till, login
             )
         now = datetime.now(UTC)
-        await second_factors.begin(connection, OPERATOR, bytes(32), added.id, now, b"")
+        await begin(connection, added.id, now)
         identity = Identity("passport", "A1", now.date(), "Malé")
         await identities.enter(connection, OPERATOR, MASTER_KEY, second.id, identity, "Verified")
         offer = Offer("invited@shop.mv", "manager")

@@ -6,17 +6,16 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-import pyotp
 import pytest
 
 from laari.cli.terminal import operation
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import OperatorRole
-from laari.store.people import second_factors
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import connection_to
 from tests import people
 from tests.actors import OPERATOR
+from tests.factors import turned_on
 
 MASTER = bytes(32)  # of the fixture `laari`
 PASSWORD = "correct horse"
@@ -50,10 +49,5 @@ async def _enrol(dsn: str, email: str, role: OperatorRole) -> list[str]:
         login = NewLogin(hash_password(PASSWORD))
         added = await people.add(connection, OPERATOR, None, email, role, None, login)
         before = datetime.now(UTC) - timedelta(minutes=5)
-        factor = (connection, OPERATOR, MASTER, added.id)
-        await second_factors.begin(*factor, before, b"")
-        seed = await second_factors.pending_seed(connection, MASTER, added.id, before, b"")
-        assert seed is not None
-        codes = await second_factors.confirm(*factor, pyotp.TOTP(seed).at(before), before, b"")
-    assert isinstance(codes, list)
+        _, codes = await turned_on(connection, added.id, before)
     return codes

@@ -35,7 +35,7 @@ from laari.rules.people.persons import NewLogin
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import merchants
-from laari.store.people import customers, identities, second_factors
+from laari.store.people import customers, identities
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.people import persons
@@ -43,6 +43,7 @@ from laari.visible import visible, visible_json
 from tests import people, shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
+from tests.factors import begin
 from tests.logins import opened
 from tests.sampling import some_of
 
@@ -195,7 +196,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         await people.add(connection, OPERATOR, *place, login)
         person = await persons.find(connection, "evil@shop.mv")
         assert person is not None
-        await second_factors.begin(connection, OPERATOR, MASTER_KEY, person, datetime.now(UTC), b"")
+        await begin(connection, person, datetime.now(UTC), master=MASTER_KEY)
         await opened(connection, "evil@shop.mv")
         offer = Offer("invited@shop.mv", "manager")
         await people.invite(

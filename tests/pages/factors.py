@@ -6,9 +6,8 @@ from typing import Any
 
 import pyotp
 
-from laari.store.people import second_factors
 from laari.store.reads.people import persons
-from tests.actors import OPERATOR
+from tests.factors import turned_on
 from tests.pages.owners import Owner
 
 ON_THE_WAY_SECONDS = 5.0
@@ -43,15 +42,7 @@ def with_factor(owner: Owner) -> tuple[Phone, list[str]]:
         whose = await persons.find(connection, owner.email)
         assert whose is not None
         before = datetime.now(UTC) - timedelta(minutes=5)
-        await second_factors.begin(connection, OPERATOR, service.master_key, whose, before, b"")
-        seed = await second_factors.pending_seed(connection, service.master_key, whose, before, b"")
-        assert seed is not None
-        code = pyotp.TOTP(seed).at(before)
-        codes = await second_factors.confirm(
-            connection, OPERATOR, service.master_key, whose, code, before, b""
-        )
-        assert isinstance(codes, list)
-        return seed, codes
+        return await turned_on(connection, whose, before, service.master_key)
 
     seed, codes = service.database.run(turn_on)
     return Phone(seed), codes

@@ -41,7 +41,11 @@ ACCOUNT = 7_700_000_000_001
 NEVER = date(1970, 1, 1)
 
 # Keys that show what they were used for.
-KEYS = Keys(lambda text, context: text, lambda purpose, value: f"{purpose} {value}".encode())
+KEYS = Keys(
+    lambda text, context: text,
+    lambda purpose, value: f"{purpose} {value}".encode(),
+    lambda stored, context: stored,
+)
 ROWS = ("references", "payments", "authorizations", "wallets", "funds")
 
 

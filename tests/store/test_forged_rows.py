@@ -6,7 +6,6 @@ from hashlib import sha256
 from typing import NamedTuple
 
 import asyncpg
-import pyotp
 import pytest
 
 from laari.rules import terms
@@ -21,7 +20,6 @@ from laari.store.people import (
     customer_signup,
     customers,
     logins,
-    second_factors,
     sessions,
 )
 from laari.store.postgres.pool import connection_to
@@ -29,6 +27,7 @@ from laari.store.reads.people import invitations, password_links
 from laari.store.secrets import derive
 from tests import shops
 from tests.actors import MASTER, OPERATOR, change
+from tests.factors import turned_on
 from tests.logins import opened, password_link, use_link
 from tests.messages.outbox import content_of
 from tests.people import add, decided, invite, token_of
@@ -94,10 +93,7 @@ async def test_a_session_of_one_page_stays_on_it(people: People) -> None:
 
 async def test_a_half_open_session_is_not_completed_by_hand(people: People) -> None:
     connection = people.connection
-    await second_factors.begin(connection, OPERATOR, MASTER, people.admin, NOW, b"")
-    seed = await second_factors.pending_seed(connection, MASTER, people.admin, NOW, b"")
-    code = pyotp.TOTP(seed or "").at(NOW)
-    await second_factors.confirm(connection, OPERATOR, MASTER, people.admin, code, NOW, b"")
+    await turned_on(connection, people.admin, NOW)
     half = await opened(connection, "o@b.mv", NOW)
     assert await sessions.half_open(connection, MASTER, half, NOW) == people.admin
     await connection.execute("UPDATE sessions SET factor_due = false")

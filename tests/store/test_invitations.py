@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import msgspec
-import pyotp
 import pytest
 
 from laari.rules import terms
@@ -14,13 +13,14 @@ from laari.rules.people.invitations import Offer
 from laari.rules.people_records import PersonId
 from laari.store.merchants import applications, merchants
 from laari.store.merchants.signup import sign_up
-from laari.store.people import logins, second_factors, sessions
+from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations
-from laari.store.reads.people import invitations, memberships, persons
+from laari.store.reads.people import invitations, memberships, persons, second_factors
 from laari.store.reads.people.invitations import OpenInvitation
 from tests import people
 from tests.actors import MASTER, OPERATOR
+from tests.factors import turned_on
 from tests.logins import opened, password_link, reset_password, use_link
 from tests.messages.outbox import content_of
 from tests.people import RefusedError
@@ -205,10 +205,7 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
     for number, way in enumerate(("invitation", "reset", "link")):
         email = f"{number}@b.mv"
         person = await stranger_at(connection, email)
-        await second_factors.begin(connection, OPERATOR, bytes(32), person, NOW, b"")
-        seed = await second_factors.pending_seed(connection, bytes(32), person, NOW, b"")
-        code = pyotp.TOTP(seed or "").at(NOW)
-        await second_factors.confirm(connection, OPERATOR, bytes(32), person, code, NOW, b"")
+        await turned_on(connection, person, NOW)
         assert await second_factors.status(connection, person) is not None
         if way == "invitation":
             other = await stranger_at(connection, f"other{number}@b.mv")
@@ -230,10 +227,7 @@ async def test_emails_alone_do_not_open_a_live_merchant_with_a_second_factor(con
         person = await stranger_at(connection, email)
         [place] = await memberships.of_person(connection, person)
         await applications.approve(connection, OPERATOR, place.merchant_id or "")
-        await second_factors.begin(connection, OPERATOR, bytes(32), person, NOW, b"")
-        seed = await second_factors.pending_seed(connection, bytes(32), person, NOW, b"")
-        code = pyotp.TOTP(seed or "").at(NOW)
-        await second_factors.confirm(connection, OPERATOR, bytes(32), person, code, NOW, b"")
+        await turned_on(connection, person, NOW)
         if way == "invitation":
             other = await stranger_at(connection, f"other{number}@b.mv")
             [place] = await memberships.of_person(connection, other)

@@ -22,6 +22,7 @@ from laari.rules.people.contact_changes import (
 )
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
+from laari.rules.people.second_factors import BeginFactor
 from laari.rules.people_records import CustomerId, show_whose
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
@@ -33,7 +34,6 @@ from laari.store.merchants import merchants
 from laari.store.people import (
     customers,
     failed_logins,
-    second_factors,
     wallet_keys,
 )
 from laari.store.people.acting import acting
@@ -47,6 +47,7 @@ from tests import people, shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
 from tests.logins import password_link, set_password, use_link
+from tests.people import decided
 
 PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
 
@@ -78,7 +79,7 @@ async def with_people(connection: asyncpg.Connection, merchant_id: str) -> str:
     now = datetime.now(UTC)
     place = (merchant_id, PERSON.name, "owner", None)
     added = await people.add(connection, OPERATOR, *place, NewLogin("hash"))
-    await second_factors.begin(connection, PERSON, bytes(32), added.id, now, b"")
+    await decided(connection, BeginFactor(PERSON, added.id, b""), now)
     await change(connection, "UPDATE second_factors SET confirmed_at = now()")
     offer = Offer("new@shop.mv", "manager")
     made = await people.invite(connection, PERSON, MASTER, merchant_id, offer, now)

@@ -81,6 +81,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "sandbox_shops": 1,
     "places": UUID(int=7),
     "log_ins_of": UUID(int=7),
+    "factor_required": UUID(int=7),
     "invitation_mails": "a@laari.test",
 }
 # The other look-ups find nothing. A merchant without any movement has a balance too.
@@ -100,6 +101,7 @@ FOUND: dict[str, Any] = {
     "places": {UUID(int=7): {}},
     "client_counts": {"merchant": 0},
     "log_ins_of": {UUID(int=7): frozenset()},
+    "factor_required": {UUID(int=7): False},
     "invitation_mails": {"a@laari.test": ()},
 }
 

@@ -83,6 +83,12 @@ def new_code(random: Random, digits: int) -> str:
     return f"{int.from_bytes(random(8), 'big') % 10**digits:0{digits}}"
 
 
+def new_letters(random: Random, letters: str, size: int) -> str:
+    """Random letters of these. 64 bits for each make them equally likely."""
+    numbers = (int.from_bytes(random(8), "big") for _ in range(size))
+    return "".join(letters[number % len(letters)] for number in numbers)
+
+
 def is_tid(text: str) -> bool:
     return _TID.fullmatch(text) is not None
 

@@ -133,6 +133,7 @@ class SecondFactor(Struct, frozen=True):
     last_step: int = 0
     failures: int = 0
     blocked_until: datetime | None = None
+    recovery_codes: list[str] = []  # digests of the unused ones
 
 
 class LogIn(Struct, frozen=True):

@@ -99,13 +99,14 @@ class Keys(NamedTuple):
 
     encrypt: Callable[[bytes, bytes], bytes]  # a text, bound to its context
     digest: Callable[[str, str], bytes]  # for a purpose, the stored form of a code or a link
+    decrypt: Callable[[bytes, bytes], bytes | None]  # None in another context
 
 
 def _no_key(*_: object) -> bytes:
     raise RuntimeError("this process writes no messages and no codes: it has no key for them")
 
 
-NO_KEYS = Keys(_no_key, _no_key)
+NO_KEYS = Keys(_no_key, _no_key, _no_key)
 
 
 def bind(digest: Callable[[str, str], bytes], stored: bytes, *owner: str) -> bytes:
@@ -209,6 +210,8 @@ class World:
     invitations = Table[InvitationKey, Invitation](
         Invitation, "invitations", ("merchant_id", "email"), changes_from="digest"
     )
+    # Whether a place of the person requires a second factor.
+    factor_required = Lookup[UUID, bool]()
     second_factors = Table[UUID, SecondFactor](
         SecondFactor, "second_factors", ("person_id",), changes_from="seed_encrypted"
     )
@@ -349,6 +352,7 @@ class World:
         self.channels = channels  # by which the service can send messages
         self.encrypt = keys.encrypt  # the content of a message, for its recipient
         self.digest = keys.digest
+        self.decrypt = keys.decrypt
         # What one person of the operator may move alone on a day, in laari; None is no limit.
         self.second_person_above = second_person_above
         self._random = random
@@ -376,6 +380,9 @@ class World:
 
     def new_code(self, digits: int) -> str:
         return ids.new_code(self._random, digits)
+
+    def new_letters(self, letters: str, size: int) -> str:
+        return ids.new_letters(self._random, letters, size)
 
     def at(self, tenant: Tenant | None) -> datetime:
         """The tenant's time, the same for every command of the batch."""

@@ -6,6 +6,7 @@ import os
 import secrets
 import stat
 import tempfile
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -106,7 +107,13 @@ def derive(master: bytes, purpose: str, value: str) -> bytes:
 
 def keys_of(master: bytes) -> Keys:
     """What commands do with the master key."""
-    return Keys(partial(encrypt, master), partial(derive, master))
+    return Keys(partial(encrypt, master), partial(derive, master), partial(opened, master))
+
+
+def opened(master: bytes, stored: bytes, context: bytes) -> bytes | None:
+    with suppress(MasterKeyError):
+        return decrypt(master, stored, context)
+    return None
 
 
 def bind(master: bytes, stored: bytes, *owner: str) -> bytes:

@@ -19,7 +19,7 @@ from laari.rules.people.contact_changes import (
     ConfirmContactChange,
     RequestContactChange,
 )
-from laari.rules.people.second_factor import read_code
+from laari.rules.people.factor_codes import read_code
 from laari.rules.people_records import ContactChange, ContactKind
 
 _customer_id = click.argument("customer_id", type=fields.id_of(ids.CUSTOMER, "a customer id"))

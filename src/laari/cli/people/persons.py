@@ -13,9 +13,8 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.people.password_links import Delivery, HandOverPasswordLink
+from laari.rules.people.second_factors import RemoveFactor
 from laari.rules.people_records import CustomerId, Whose, show_whose
-from laari.store.people import second_factors
-from laari.store.postgres.pool import connection_to
 
 _send_option = click.option(
     "--send", is_flag=True, help="Send it by email or SMS instead; it is not printed."
@@ -65,9 +64,7 @@ async def remove_factor(service: Service, email: str) -> dict[str, object]:
     who asks. The password stays the same.
     """
     whose = await person_at(service, email)
-    async with connection_to(service.dsn) as connection:
-        removed = await second_factors.remove(connection, actor(), whose)
-    return {"email": email, "removed": removed}
+    return {"email": email, "removed": await submit(service, RemoveFactor(actor(), whose))}
 
 
 async def _link(service: Service, whose: Whose, send: bool) -> dict[str, object]:

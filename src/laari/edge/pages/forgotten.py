@@ -17,8 +17,8 @@ from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm, show
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
+from laari.rules.people.factor_codes import read_code
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode, UsePasswordLink
-from laari.rules.people.second_factor import read_code
 from laari.rules.people_records import CustomerId, Whose
 from laari.rules.refusals import Refusal
 from laari.store.people.logins import Login

@@ -10,39 +10,24 @@ from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
 from laari.edge.load.token_buckets import Bucket, throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
-from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm, shown
+from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm, in_form, shown
 from laari.http.addresses import client_prefix, neighbourhood
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.log_ins import SetPassword
 from laari.rules.people.passwords import MAX_LENGTH, password_problem
+from laari.rules.people.second_factors import CheckFactor
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
-from laari.store.people import logins, second_factors, sessions
+from laari.store.people import logins, sessions
 from laari.store.people.logins import Login
 from laari.store.people.passwords import nobodys_hash
-from laari.store.people.second_factors import CodeProblem
 from laari.store.people.sessions import PersonSession, Session
 
 WRONG = 422  # the status of a password that does not fit
 NOT_THE_SAME = "The two new passwords are different. Enter the same password twice."
 NO_OTHER = "The new password is the same as the current one. Choose another one."
-
-
-WRONG_CODE = (
-    "This code is not valid. A code works once: wait for the next one in your authenticator app, "
-    "or use a recovery code. Nothing was done."
-)
-
-
-def code_problem(refused: CodeProblem) -> FormProblem:
-    seconds = math.ceil(refused.wait.total_seconds())
-    if seconds == 0:
-        return FormProblem(422, WRONG_CODE)
-    minutes = math.ceil(seconds / 60)
-    words = "a minute" if minutes == 1 else f"{minutes} minutes"
-    return FormProblem(429, f"Too many wrong codes. Wait {words}, then try again.", seconds)
 
 
 class Named(NamedTuple):
@@ -167,15 +152,11 @@ async def confirm(request: PageRequest, session: Session, *, always: bool = Fals
         raise RefusedForm(problem)
     assert password_hash is not None
     if isinstance(session, PersonSession) and session.has_factor:
-        refused = await request.backend.write(
-            second_factors.check,
-            request.backend.master_key,
-            session.whose,
-            request.form.get("code", ""),
-            request.now,
+        refused = await request.backend.spine.submit(
+            CheckFactor(session.whose, request.form.get("code", ""))
         )
         if refused is not None:
-            raise RefusedForm(code_problem(refused))
+            raise RefusedForm(in_form(refused))
     noted = await request.backend.write(
         sessions.note_authenticated, session, request.now, password_hash
     )

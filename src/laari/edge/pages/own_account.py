@@ -5,27 +5,27 @@ The dashboard and the operator's desk have the same pages.
 
 import base64
 
-from laari.edge.pages.login import change_password, code_problem, log_in_person
+from laari.edge.pages.login import change_password, log_in_person
 from laari.edge.pages.person import ACCOUNT, FACTOR, PersonRequest, PersonVisitor
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm, in_form
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.qr import qr_png
 from laari.http.messages import Reply
-from laari.rules.people.second_factor import otpauth_uri
+from laari.rules.people.factor_codes import otpauth_uri
+from laari.rules.people.second_factors import (
+    BeginFactor,
+    ConfirmFactor,
+    RenewRecoveryCodes,
+    TurnOffFactor,
+)
 from laari.rules.people_records import PersonId
-from laari.store.people import logins, message_choices, second_factors, sessions
-from laari.store.people.second_factors import CodeProblem
+from laari.rules.refusals import Refusal
+from laari.store.people import logins, message_choices, sessions
+from laari.store.reads.people import second_factors
 
 ISSUER = "Laari"
 WRONG = FormProblem(
     422, "These details do not match a login. Check the address and the password, then try again."
-)
-STARTED_AGAIN = FormProblem(
-    409, "The set-up has expired, or another tab has finished it. Start again."
-)
-REQUIRED = FormProblem(
-    409,
-    "A second factor is required of you, so it cannot be turned off.",
 )
 
 # Log-in and log-out.
@@ -56,8 +56,8 @@ async def show_code(request: PersonVisitor) -> Reply:
 
 async def enter_code(request: PersonVisitor) -> Reply | Problem:
     outcome = await request.enter_code(request.form.get("code", ""))
-    if isinstance(outcome, CodeProblem):
-        return code_problem(outcome)
+    if isinstance(outcome, Refusal):
+        return in_form(outcome)
     return request.go(request.wanted if outcome else request.login)
 
 
@@ -124,34 +124,19 @@ async def show_factor(request: PersonRequest) -> Reply:
 
 
 async def begin(request: PersonRequest) -> Reply | Problem:
-    if request.person.has_factor:
-        return STARTED_AGAIN
     await request.confirm()
-    await request.backend.write(
-        second_factors.begin,
-        request.actor,
-        request.backend.master_key,
-        request.person.whose,
-        request.now,
-        request.person.digest,
-    )
+    person = request.person
+    await request.submit(BeginFactor(request.actor, person.whose, person.digest))
     return request.redirect(FACTOR)
 
 
 async def confirm_set_up(request: PersonRequest) -> Reply | Problem:
-    outcome = await request.backend.write(
-        second_factors.confirm,
-        request.actor,
-        request.backend.master_key,
-        request.person.whose,
-        request.form.get("code", ""),
-        request.now,
-        request.person.digest,
+    person, code = request.person, request.form.get("code", "")
+    outcome = await request.backend.spine.submit(
+        ConfirmFactor(request.actor, person.whose, person.digest, code)
     )
-    if outcome is None:
-        return STARTED_AGAIN
-    if isinstance(outcome, CodeProblem):
-        return code_problem(outcome)
+    if isinstance(outcome, Refusal):
+        return in_form(outcome)
     return request.page("recovery_codes.html", codes=outcome, is_new=True)
 
 
@@ -161,15 +146,7 @@ async def ask_renewal(request: PersonRequest) -> Reply:
 
 async def renew(request: PersonRequest) -> Reply | Problem:
     await request.confirm(always=True)
-    codes = await request.backend.write(
-        second_factors.renew_recovery_codes,
-        request.actor,
-        request.backend.master_key,
-        request.person.whose,
-        request.now,
-    )
-    if not codes:
-        return STARTED_AGAIN
+    codes = await request.submit(RenewRecoveryCodes(request.actor, request.person.whose))
     return request.page("recovery_codes.html", codes=codes, is_new=False)
 
 
@@ -178,11 +155,8 @@ async def ask_off(request: PersonRequest) -> Reply:
 
 
 async def turn_off(request: PersonRequest) -> Reply | Problem:
-    """The operator's people need it always."""
-    if await request.backend.ask(second_factors.is_required, request.person.whose):
-        return REQUIRED
     await request.confirm(always=True)
-    await request.backend.write(second_factors.remove, request.actor, request.person.whose)
+    await request.submit(TurnOffFactor(request.actor, request.person.whose))
     return request.redirect(ACCOUNT, done="factor_off")
 
 

@@ -14,10 +14,10 @@ from laari.http.messages import Reply
 from laari.rules.actors import Actor, ActorKind
 from laari.rules.command import Command
 from laari.rules.people.permissions import Permission, may
+from laari.rules.people.second_factors import CheckFactor
 from laari.rules.people_records import PersonId
 from laari.rules.refusals import Refusal
-from laari.store.people import second_factors, sessions
-from laari.store.people.second_factors import CodeProblem
+from laari.store.people import sessions
 from laari.store.people.sessions import PersonSession
 from laari.store.reads.people.memberships import Place
 
@@ -71,16 +71,20 @@ class PersonVisitor(PageRequest):
         found = await self.backend.ask(sessions.half_open, self.backend.master_key, token, self.now)
         return found is not None
 
-    async def enter_code(self, code: str) -> CodeProblem | bool:
+    async def enter_code(self, code: str) -> Refusal | bool:
         """Opens the half-open session of this browser; False if there is none."""
-        token = self.cookie(self.session_cookie)
+        token, master = self.cookie(self.session_cookie), self.backend.master_key
         if token is None:
             return False
-        opened = await self.backend.write(
-            second_factors.open_session, self.backend.master_key, token, code, self.now
-        )
-        if not isinstance(opened, str):
-            return opened or False
+        whose = await self.backend.ask(sessions.half_open, master, token, self.now)
+        if whose is None:
+            return False
+        refused = await self.backend.spine.submit(CheckFactor(whose, code))
+        if refused is not None:
+            return refused
+        opened = await self.backend.write(sessions.complete, master, token, whose, self.now)
+        if opened is None:
+            return False
         self.keep_session(opened)
         return True
 

@@ -83,6 +83,11 @@ def shown(refusal: Refusal) -> FormProblem:
     return FormProblem(refusal.status, refusal.message, refusal.retry_after)
 
 
+def in_form(refusal: Refusal) -> FormProblem:
+    """The same, with the status of every other wrong field if a field was refused."""
+    return shown(refusal)._replace(status=422) if refusal.field is not None else shown(refusal)
+
+
 class RefusedForm(Exception):  # noqa: N818  # not an error of ours
     """Ends the handler of a form: its page shows the problem."""
 

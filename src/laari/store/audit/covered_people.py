@@ -84,10 +84,9 @@ TABLES = {
             "person_id",
             "created_at confirmed_at codes_made_at",
         ),
-        keyed="seed_encrypted",
+        keyed="seed_encrypted recovery_codes",
         open={_COUNTER: "last_step failures blocked_until"},
     ),
-    "recovery_codes": Covered(keyed="person_id digest"),
     "tiers": Covered(
         journal=Journal.of(TIER, "r.name", "name"),
     ),

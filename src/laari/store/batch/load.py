@@ -26,7 +26,13 @@ from laari.store.reads.money import (
     payouts,
     tills,
 )
-from laari.store.reads.people import invitations, memberships, password_links, persons
+from laari.store.reads.people import (
+    invitations,
+    memberships,
+    password_links,
+    persons,
+    second_factors,
+)
 from laari.store.reads.recipients import account_owners, contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
@@ -227,6 +233,11 @@ async def _load_places(connection: asyncpg.Connection, needs: Needs, world: Worl
     world.places.update(await persons.places(connection, needs.only_read(World.places)))
 
 
+async def _load_factor_required(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.factor_required)
+    world.factor_required.update(await second_factors.required(connection, wanted))
+
+
 async def _load_log_ins_of(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """A statement after the lock on the person or customer: no session begins meanwhile."""
     world.log_ins_of.update(await persons.sessions(connection, needs.only_read(World.log_ins_of)))
@@ -415,6 +426,7 @@ _SPECIAL: dict[object, _Load] = {
     World.link_owners: _load_link_owners,
     World.sandbox_shops: _load_sandbox_shops,
     World.places: _load_places,
+    World.factor_required: _load_factor_required,
     World.log_ins_of: _load_log_ins_of,
     World.invitation_mails: _load_invitation_mails,
     World.authorizations: _load_authorizations,

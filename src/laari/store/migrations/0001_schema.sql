@@ -299,14 +299,9 @@ CREATE TABLE second_factors (
     -- Wrong codes since the last right one. From the fifth on, each makes the person wait longer.
     failures integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
     blocked_until timestamptz,
-    codes_made_at timestamptz  -- the present recovery codes
-);
-
--- Digests of codes for a lost phone, made with the master key. A used code is deleted.
-CREATE TABLE recovery_codes (
-    person_id uuid NOT NULL REFERENCES second_factors ON DELETE CASCADE,
-    digest bytea NOT NULL CHECK (length(digest) = 32),
-    PRIMARY KEY (person_id, digest)
+    codes_made_at timestamptz,  -- the present recovery codes
+    -- Digests of codes for a lost phone, made with the master key. A used code leaves the list.
+    recovery_codes text[] NOT NULL DEFAULT '{}'
 );
 
 -- == Customers and their wallets ==================================================================
@@ -1711,13 +1706,11 @@ CREATE TRIGGER memberships_journal AFTER INSERT OR DELETE OR UPDATE OF person_id
     ON memberships FOR EACH ROW EXECUTE FUNCTION journal_change('membership', 'role', 'till',
         'created_at');
 -- An invitation with the digest of another link would let a stranger in, and a deleted factor would
--- open an account to everybody with its password. A code updates other columns of a factor, and the
--- use of a recovery code deletes its digest, so a log-in fires nothing.
+-- open an account to everybody with its password. A code changes other columns of a factor.
 CREATE TRIGGER invitations_journal AFTER INSERT OR DELETE OR UPDATE
     ON invitations FOR EACH ROW EXECUTE FUNCTION journal_change('invitation', 'digest', 'email',
         'role', 'till', 'invited_by', 'created_at', 'expires_at', 'proves');
-CREATE TRIGGER second_factors_journal AFTER INSERT OR DELETE OR UPDATE OF person_id, created_at,
-        confirmed_at, codes_made_at
+CREATE TRIGGER second_factors_journal AFTER INSERT OR DELETE OR UPDATE
     ON second_factors FOR EACH ROW EXECUTE FUNCTION journal_change('second_factor', 'created_at',
         'confirmed_at', 'codes_made_at');
 -- No trigger on updates: every payment updates wallets, with the tier among the columns. Commands of

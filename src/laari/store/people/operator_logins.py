@@ -7,10 +7,13 @@ from asyncpg import Connection
 from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.people.permissions import Permission, may
+from laari.rules.people.second_factors import CheckFactor
 from laari.rules.people_records import PersonId
-from laari.store.people import failed_logins, logins, second_factors
+from laari.store.batch.inside import decide_inside
+from laari.store.people import failed_logins, logins
 from laari.store.people.passwords import nobodys_hash, password_fits
 from laari.store.reads.people import memberships
+from laari.store.secrets import keys_of
 
 
 async def authenticate(
@@ -38,11 +41,11 @@ async def authenticate(
     must_change = "SELECT password_must_change FROM persons WHERE id = $1"
     if await connection.fetchval(must_change, login.whose.id):
         raise LaariError("log in to the desk and set a password of your own first")
-    refused = await second_factors.check(connection, master, login.whose, code, now)
-    if refused is not None and refused.wait:
-        raise LaariError("too many wrong codes: wait a few minutes, then try again")
+    async with connection.transaction():
+        check = CheckFactor(login.whose, code)
+        refused = await decide_inside(connection, check, keys=keys_of(master))
     if refused is not None:
-        raise LaariError("the code is not valid; a code works once, so wait for the next one")
+        raise LaariError(refused.message)
     if not may(role, permission):
         raise LaariError(f"the role {role} cannot do this")
     return Actor("operator", email, role)

@@ -17,7 +17,7 @@ from laari.rules.people.contact_changes import (
     RequestContactChange,
 )
 from laari.rules.people.contacts import read_email, read_mobile
-from laari.rules.people.second_factor import read_code
+from laari.rules.people.factor_codes import read_code
 from laari.rules.people_records import ContactKind
 from laari.store.people import customers
 from laari.store.reads.holders import Holder

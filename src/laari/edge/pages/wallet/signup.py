@@ -21,8 +21,8 @@ from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_mobile
+from laari.rules.people.factor_codes import read_code
 from laari.rules.people.passwords import password_problem
-from laari.rules.people.second_factor import read_code
 from laari.store.people import customer_signup
 from laari.store.secrets import new_secret
 

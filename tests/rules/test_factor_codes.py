@@ -7,7 +7,7 @@ import pyotp
 import pytest
 
 from laari.rules import terms
-from laari.rules.people.second_factor import (
+from laari.rules.people.factor_codes import (
     accepted_step,
     otpauth_uri,
     read_code,

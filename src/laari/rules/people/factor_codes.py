@@ -9,7 +9,10 @@ import pyotp
 from laari.rules import terms
 
 DIGITS = 6
-SEED_LETTERS = 32  # 160 bits in base32, as RFC 4226 recommends
+SEED_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"  # base32
+SEED_SIZE = 32  # 160 bits, as RFC 4226 recommends
+RECOVERY_LETTERS = "abcdefghjkmnpqrstvwxyz23456789"  # nothing to misread
+RECOVERY_SIZE = 10
 
 _GROUP = 5  # letters of each half of a recovery code
 
@@ -43,7 +46,7 @@ def read_code(text: str) -> str:
 
 
 def is_recovery_code(code: str) -> bool:
-    return len(code) == 2 * _GROUP
+    return len(code) == RECOVERY_SIZE
 
 
 def show_recovery_code(code: str) -> str:
