@@ -17,7 +17,7 @@ import asyncpg
 
 from bench.indexes import STATEMENT_SECONDS, name_of, without_indexes
 from laari.store.audit.covered import TABLES
-from laari.store.people.wallet_keys import key_digest
+from laari.store.reads.people.wallet_keys import key_digest
 
 TOPUP = 10**12  # laari in each wallet: enough for every charge of a run
 FEE_BPS = 150

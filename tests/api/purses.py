@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from laari.store.people.wallet_keys import key_digest
+from laari.store.reads.people.wallet_keys import key_digest
 from tests.serving import Merchant, Service
 
 LIMIT = 60  # requests in a window

@@ -16,7 +16,7 @@ from laari.rules.payments import payments as rules
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.payments.tills import CloseTill
 from laari.rules.people.contact_changes import RequestContactChange
-from laari.rules.people.identities import Identity
+from laari.rules.people.identities import EnterIdentity, Identity
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.records import Payment, Tenant
@@ -28,13 +28,14 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.merchants import merchants
-from laari.store.people import customers, identities
+from laari.store.people import customers
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
 from tests import people, shops
 from tests.actors import MASTER, OPERATOR, PERSON
 from tests.deciding import done
 from tests.factors import begin
+from tests.people import decided
 
 MASTER_KEY = bytes(32)
 KEY = sealing_key(MASTER_KEY)
@@ -215,7 +216,8 @@ async def write_more(dsn: str) -> None:
         now = datetime.now(UTC)
         await begin(connection, added.id, now)
         identity = Identity("passport", "A1", now.date(), "Malé")
-        await identities.enter(connection, OPERATOR, MASTER_KEY, second.id, identity, "Verified")
+        command = EnterIdentity(OPERATOR, second.id, identity, "Verified")
+        await decided(connection, command, master=MASTER_KEY)
         offer = Offer("invited@shop.mv", "manager")
         await people.invite(connection, OPERATOR, MASTER, shop.merchant.id, offer, now)
     await done(dsn, RequestContactChange(OPERATOR, second.id, "mobile", "7779999", "lost"))

@@ -6,19 +6,20 @@ from laari.rules.actors import Actor
 from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
+from laari.rules.people.customers import AddNote
 from laari.rules.records import PendingMovement
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.ledger.last_seal_file import KnownSeal
 from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
-from laari.store.people import notes
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
 from tests import shops
 from tests.actors import MASTER, OPERATOR
 from tests.audit.books import close_till, seal_all, write_books, write_more
 from tests.audit.payout_books import write_payouts
+from tests.people import decided
 from tests.store.payout_books import Shop, a_shop
 
 SECOND = Actor("command_line", "second", "admin")
@@ -75,7 +76,7 @@ async def write_records(dsn: str) -> None:
         customer = await connection.fetchval(
             "SELECT customer_id FROM wallets WHERE account = $1", account
         )
-        await notes.add(connection, OPERATOR, customer, "Called, and knew the last payment")
+        await decided(connection, AddNote(OPERATOR, customer, "Called, and knew the last payment"))
         async with connection.transaction():
             new = await sign_up(
                 connection, OPERATOR, MASTER, 10, name="Boat", email="boat@shop.example"

@@ -21,10 +21,11 @@ from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.settings import read_settings
 from laari.store.audit import audit
 from laari.store.merchants import merchants, oauth
-from laari.store.people import customers, logins, wallet_keys
+from laari.store.people import customers, logins
 from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from laari.store.reads.people import wallet_keys
 from tests.actors import OPERATOR, change
 
 

@@ -29,13 +29,13 @@ from laari.rules.payments.authorizations import (
     CreateAuthorization,
 )
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.people.identities import Identity
+from laari.rules.people.identities import EnterIdentity, Identity
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import merchants
-from laari.store.people import customers, identities
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.people import persons
@@ -45,6 +45,7 @@ from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 from tests.factors import begin
 from tests.logins import opened
+from tests.people import decided
 from tests.sampling import some_of
 
 # Sets the clipboard, clears the screen (twice: ESC and C1), turns the direction of what follows,
@@ -139,7 +140,8 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             mobile="7771234",
         )
         identity = Identity("passport", HOSTILE, date(1990, 1, 1), HOSTILE)
-        await identities.enter(connection, OPERATOR, MASTER_KEY, customer.id, identity, "x")
+        command = EnterIdentity(OPERATOR, customer.id, identity, "x")
+        await decided(connection, command, master=MASTER_KEY)
         client, _ = await shops.create_client(
             connection, OPERATOR, MASTER, merchant_id, "payments:read"
         )

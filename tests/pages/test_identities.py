@@ -7,13 +7,13 @@ import asyncpg
 import pytest
 
 from laari.rules import ids
-from laari.rules.people.identities import Identity
-from laari.store.people import customers, identities
+from laari.rules.people.identities import EnterIdentity, Identity, ViewIdentity
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
-from laari.store.secrets import MasterKeyError
 from tests.actors import OPERATOR
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
+from tests.people import RefusedError, decided
 from tests.serving import Service
 
 KEY = bytes(32)
@@ -106,14 +106,15 @@ async def test_data_of_another_customer_does_not_open(dsn: str) -> None:
             for name in ("Aisha", "Ibrahim")
         ]
         for customer in (first, second):
-            await identities.enter(connection, OPERATOR, KEY, customer.id, identity, "New")
-        assert await identities.view(connection, OPERATOR, KEY, first.id, "Asked") == identity
+            await decided(connection, EnterIdentity(OPERATOR, customer.id, identity, "New"))
+        assert await decided(connection, ViewIdentity(OPERATOR, first.id, "Asked")) == identity
         before = await connection.fetchval("SELECT count(*) FROM journal")
-        with pytest.raises(MasterKeyError):
-            await identities.view(connection, OPERATOR, b"1" * 32, first.id, "Another key")
+        another = ViewIdentity(OPERATOR, first.id, "Another key")
+        with pytest.raises(RefusedError, match="does not open"):
+            await decided(connection, another, master=b"1" * 32)
         # Without its entry nothing is shown.
         with pytest.raises(asyncpg.CheckViolationError):
-            await identities.view(connection, OPERATOR, KEY, first.id, "x" * 501)
+            await decided(connection, ViewIdentity(OPERATOR, first.id, "x" * 501))
         async with connection.transaction():
             await connection.execute("SET LOCAL session_replication_role = replica")
             await connection.execute(
@@ -122,8 +123,8 @@ async def test_data_of_another_customer_does_not_open(dsn: str) -> None:
                 first.id,
                 second.id,
             )
-        with pytest.raises(MasterKeyError):
-            await identities.view(connection, OPERATOR, KEY, second.id, "Moved")
+        with pytest.raises(RefusedError, match="does not open"):
+            await decided(connection, ViewIdentity(OPERATOR, second.id, "Moved"))
         assert await connection.fetchval("SELECT count(*) FROM journal") == before
 
 

@@ -82,7 +82,8 @@ class Book:
         for whose in (CUSTOMER, PERSON):
             world.log_ins_of[whose.id] = frozenset(self.log_ins(whose))
         world.places[ALI.id] = {}
-        world.sandbox_shops[1] = "mer_shop"
+        if self.rows["customers"][AISHA.id].sandbox_of is not None:
+            world.sandbox_shops[AISHA.id] = "mer_shop"
         for link in self.rows["password_links"].values():
             world.link_owners[link.digest] = link.owner
         return world

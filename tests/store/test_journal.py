@@ -23,6 +23,7 @@ from laari.rules.people.contact_changes import (
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.people.second_factors import BeginFactor
+from laari.rules.people.wallet_keys import CreateWalletKey, RevokeWalletKey
 from laari.rules.people_records import CustomerId, show_whose
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
@@ -34,7 +35,6 @@ from laari.store.merchants import merchants
 from laari.store.people import (
     customers,
     failed_logins,
-    wallet_keys,
 )
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
@@ -479,14 +479,13 @@ async def test_a_customers_own_key_names_the_customer(connection) -> None:
         connection, OPERATOR, name="A", mode="live", tier="basic", key_with=MASTER
     )
     customer = Actor("customer", "cus_1")
-    await wallet_keys.add_key(connection, customer, MASTER, made.account, "wk_mine", "Mine")
+    await decided(connection, CreateWalletKey(customer, made.account, "Mine", 1))
     await connection.execute("SELECT 1")
     first, own = await entries(connection, "wallet_key.create")
     assert (first["actor_kind"], own["actor_kind"]) == ("command_line", "customer")
     assert (own["merchant_id"], own["mode"]) == (None, "live")
-    await wallet_keys.revoke_key(
-        connection, customer, made.account, bytes.fromhex(own["object_id"])
-    )
+    digest = bytes.fromhex(own["object_id"])
+    assert await decided(connection, RevokeWalletKey(customer, made.account, digest))
     [revoked] = await entries(connection, "wallet_key.revoke")
     assert revoked["before"]["revoked_at"] is None
     assert revoked["after"]["revoked_at"] is not None

@@ -13,9 +13,10 @@ from laari.store.merchants import merchants
 from laari.store.merchants.signup import sign_up
 from laari.store.people import customers
 from laari.store.people.passwords import password_fits
-from laari.store.people.wallet_keys import key_digest, sandbox_wallet_key
+from laari.store.people.wallet_keys import sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from laari.store.reads.people.wallet_keys import key_digest
 from laari.store.reads.tiers import all_tiers
 from tests import shops
 from tests.actors import OPERATOR, change

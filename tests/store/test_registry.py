@@ -17,7 +17,7 @@ from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentD
 from laari.rules.records import EarnedFees, Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tables import Additions, Lookup, Table, UnlockedRowError
-from laari.rules.world import REGISTRY, Needs, World
+from laari.rules.world import REGISTRY, KeyCounts, Needs, World
 from laari.store.batch.load import load
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
@@ -78,7 +78,8 @@ LOOKUP_KEYS: dict[str, Any] = {
     "invited": "merchant",
     "person_ids": "a@laari.test",
     "link_owners": bytes(32),
-    "sandbox_shops": 1,
+    "sandbox_shops": UUID(int=7),
+    "wallet_key_counts": 1,
     "places": UUID(int=7),
     "log_ins_of": UUID(int=7),
     "factor_required": UUID(int=7),
@@ -96,6 +97,7 @@ FOUND: dict[str, Any] = {
     "fund_movement_counts": {1: 0},
     "run_payouts": {UUID(int=7): ()},
     "payout_orders": {UUID(int=7): ()},
+    "wallet_key_counts": {1: KeyCounts(0, 0)},
     "members": {"merchant": {}},
     "invited": {"merchant": set()},
     "places": {UUID(int=7): {}},
@@ -161,7 +163,8 @@ def test_rows_that_name_others_come_before_them() -> None:
             ("persons", "log_ins_of"),
         ),
         *(("link_owners", "persons"), ("link_owners", "customers"), ("customers", "log_ins_of")),
-        *(("customers", "sandbox_shops"), ("log_ins_of", "log_ins")),
+        *(("wallets", "sandbox_shops"), ("wallets", "wallet_key_counts")),
+        ("log_ins_of", "log_ins"),
         # The approval of an application locks the merchant, and then the person's day.
         *(("merchants", "person_days"), ("person_days", "funds")),
     ):
@@ -223,7 +226,6 @@ async def test_every_journal_has_its_statement_and_the_schemas_columns(
     async with connection_to(dsn) as connection:
         await _has_columns(connection, journal)
         await connection.prepare(Statements(journal).insert(1))
-
 
 
 async def _has_columns(

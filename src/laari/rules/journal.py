@@ -21,10 +21,12 @@ from laari.rules.actors import OPERATOR_KINDS, Actor
 from laari.rules.people_records import (
     ContactChange,
     Customer,
+    CustomerIdentity,
     Invitation,
     Membership,
     Person,
     SecondFactor,
+    WalletKey,
 )
 from laari.rules.records import (
     BankHoliday,
@@ -149,6 +151,16 @@ TIER = Setting(
     lambda tier: tier.name,
     tuple(name for name in Tier.__struct_fields__ if name != "name"),
 )
+IDENTITY = Setting(
+    "identity",
+    lambda row: ids.show_id(ids.CUSTOMER, row.customer_id),
+    ("#encrypted", "entered_at"),
+)
+WALLET_KEY = Setting(
+    "wallet_key",
+    lambda key: key.digest.hex(),
+    tuple(name for name in WalletKey.__struct_fields__ if name != "digest"),
+)
 SETTINGS: dict[type[Struct], Setting] = {
     ScheduledFees: SCHEDULED_FEES,
     PayoutTerms: PAYOUT_TERMS,
@@ -157,6 +169,8 @@ SETTINGS: dict[type[Struct], Setting] = {
     OAuthClient: OAUTH_CLIENT,
     MerchantSettings: MERCHANT,
     TenantSettings: TENANT,
+    CustomerIdentity: IDENTITY,
+    WalletKey: WALLET_KEY,
     Customer: CUSTOMER,
     ContactChange: CONTACT_CHANGE,
     Person: PERSON,

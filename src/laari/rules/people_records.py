@@ -159,3 +159,30 @@ class PasswordLink(Struct, frozen=True):
     @property
     def owner(self) -> Whose:
         return CustomerId(self.whose) if self.kind == "customer" else PersonId(self.whose)
+
+
+class CustomerNote(Struct, frozen=True):
+    """A note of an operator about a customer; it is never changed."""
+
+    customer_id: UUID
+    time: datetime
+    author: str
+    text: str
+
+
+class CustomerIdentity(Struct, frozen=True):
+    """The identity data of a customer, encrypted for them."""
+
+    customer_id: UUID
+    encrypted: bytes
+    entered_at: datetime
+
+
+class WalletKey(Struct, frozen=True):
+    """A key with which the customer's own programs read the wallet."""
+
+    digest: bytes
+    account: int
+    name: str
+    created_at: datetime
+    revoked_at: datetime | None = None

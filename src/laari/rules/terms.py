@@ -78,6 +78,7 @@ CONTACT_DELAY_HOURS = 24  # LAARI_CONTACT_DELAY_HOURS: for the customer to stop 
 # == Reasons and notes that people write ===========================================================
 
 MAX_REASON = 255  # characters: a sentence, on one line of the journal
+MAX_CUSTOMER_NOTE = 2_000  # characters: a note of an operator about a customer
 MAX_NOTE = 500  # characters: of a refund, a till's closing or a signed day
 
 # == Keys, tokens and rates of the interfaces ======================================================

@@ -14,6 +14,8 @@ from laari.rules.people_records import (
     ContactChange,
     ContactKind,
     Customer,
+    CustomerIdentity,
+    CustomerNote,
     Invitation,
     LogIn,
     Membership,
@@ -21,6 +23,7 @@ from laari.rules.people_records import (
     Person,
     PersonId,
     SecondFactor,
+    WalletKey,
     Whose,
 )
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
@@ -92,6 +95,13 @@ MembershipKey: TypeAlias = tuple[UUID, str | None]
 FeesKey: TypeAlias = tuple[str, datetime]
 # A merchant and an email address.
 InvitationKey: TypeAlias = tuple[str, str]
+
+
+class KeyCounts(NamedTuple):
+    """The keys of a wallet: revoked ones stay, so the number of those made only grows."""
+
+    made: int
+    usable: int
 
 
 class Keys(NamedTuple):
@@ -199,8 +209,9 @@ class World:
     link_owners = Lookup[bytes, Whose]()
     persons = Table[UUID, Person](Person, "persons", ("id",), changes_from="password_hash")
     customers = Table[UUID, Customer](Customer, "customers", ("id",), changes_from="name")
-    # The merchant of a tenant, for the sandbox customer of one.
-    sandbox_shops = Lookup[int, str]()
+    identities = Table[UUID, CustomerIdentity](
+        CustomerIdentity, "customer_identities", ("customer_id",), changes_from="encrypted"
+    )
     # The places of a person, and whether each is the operator or takes live money. The lock on the
     # person protects them.
     places = Lookup[UUID, dict[str | None, bool]]()
@@ -277,6 +288,13 @@ class World:
         Tier, "tiers", ("name",), changes_from="per_transaction", contested=("name",)
     )
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
+    # The merchant whose sandbox customer this is.
+    sandbox_shops = Lookup[UUID, str]()
+    # How many keys a wallet ever had, and how many can be used. Its lock protects them.
+    wallet_key_counts = Lookup[int, KeyCounts]()
+    wallet_keys = Table[bytes, WalletKey](
+        WalletKey, "wallet_keys", ("digest",), changes_from="revoked_at"
+    )
     # Every movement that takes money from a merchant locks its row. The look-ups come after the
     # lock, so they see what the last such movement did.
     funds = Table[int, MerchantFunds](
@@ -334,6 +352,7 @@ class World:
         TillClosing, "till_closings", contested=("tenant_id", "till", "number"), kept=("id",)
     )
     access_tokens = Additions(AccessToken, "access_tokens")
+    customer_notes = Additions(CustomerNote, "customer_notes")
     messages = Additions(Message, "messages")
     journal = Additions(JournalEntry, "journal")
     events = Additions(Event, "events")
@@ -577,14 +596,8 @@ class Needs:
 
     def customer(self, customer_id: UUID) -> None:
         """A customer with the sessions, and the merchant whose sandbox customer this is."""
-
-        def follow(needs: Needs, world: World) -> None:
-            customer = world.customers.get(customer_id)
-            if customer is not None and customer.sandbox_of is not None:
-                needs.read(World.sandbox_shops, customer.sandbox_of)
-
         self.lock(World.customers, customer_id)
-        self.then(World.customers, follow)
+        self.read(World.sandbox_shops, customer_id)
         self._log_ins_of(customer_id)
 
     def _log_ins_of(self, whose: UUID) -> None:
@@ -602,6 +615,18 @@ class Needs:
         else:
             self.customer(whose.id)
         self.lock(World.password_links, whose.id)
+
+    def wallet_keys_of(self, account: int) -> None:
+        """A wallet with the number of its keys, and the merchant whose sandbox customer has it."""
+
+        def follow(needs: Needs, world: World) -> None:
+            wallet = world.wallets.get(account)
+            if wallet is not None:
+                needs.read(World.sandbox_shops, wallet.customer_id)
+
+        self.lock(World.wallets, account)
+        self.then(World.wallets, follow)
+        self.read(World.wallet_key_counts, account)
 
     def password_link(self, digest: bytes) -> None:
         """The owner of a password link, if there is one with this digest."""

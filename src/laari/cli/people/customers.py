@@ -7,7 +7,7 @@ import click
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.declared import add_commands, subject_of
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
@@ -18,11 +18,14 @@ from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
+from laari.rules.people.customers import AddNote, SetLanguage
 from laari.rules.records import Language, Mode
-from laari.store.people import customers, notes
+from laari.rules.terms import MAX_CUSTOMER_NOTE
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
+from laari.store.reads.people import customers as read
 
 MOST_LISTED = 1_000
 MOST_MATCHES = 100
@@ -144,14 +147,13 @@ async def set_language(service: Service, customer: str, language: Language) -> d
     CUSTOMER is an id or an account number.
     """
     holder = await subject_of(service, CUSTOMER, customer)
-    async with connection_to(service.dsn) as connection:
-        await customers.set_language(connection, actor(), holder.customer_id, language)
+    await submit(service, SetLanguage(actor(), holder.customer_id, language))
     return described(await subject_of(service, CUSTOMER, customer))
 
 
 @customer.command()
 @click.argument("customer")
-@click.argument("text", required=False, type=fields.text(notes.LONGEST))
+@click.argument("text", required=False, type=fields.text(MAX_CUSTOMER_NOTE))
 @operation
 @needs("customers.note")
 async def note(service: Service, customer: str, text: str | None) -> list[dict[str, object]]:
@@ -160,10 +162,10 @@ async def note(service: Service, customer: str, text: str | None) -> list[dict[s
     Without TEXT, this lists them. Only operators see notes, and nobody can change them.
     """
     holder = await subject_of(service, CUSTOMER, customer)
+    if text is not None:
+        await submit(service, AddNote(actor(), holder.customer_id, text))
     async with connection_to(service.dsn) as connection:
-        if text is not None:
-            await notes.add(connection, actor(), holder.customer_id, text)
-        found = await notes.of_customer(connection, holder.customer_id, MOST_LISTED)
+        found = await read.notes(connection, holder.customer_id, MOST_LISTED)
     return [
         {"time": show_time(each.time), "author": each.author, "text": each.text} for each in found
     ]

@@ -7,16 +7,20 @@ import click
 import msgspec
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation, operation
+from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import secret_options
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
-from laari.rules.calendar import local_day, show_or_none
-from laari.rules.people.identities import read_identity
-from laari.store.people import identities
-from laari.store.postgres.pool import Connection, connection_to
+from laari.rules.calendar import local_day
+from laari.rules.calendar import show as show_time
+from laari.rules.people.identities import (
+    EnterIdentity,
+    RemoveIdentity,
+    ViewIdentity,
+    read_identity,
+)
 
 _customer_id = click.argument("customer_id", type=fields.id_of(ids.CUSTOMER, "a customer id"))
 _reason = click.option("--reason", type=fields.reason, required=True, help="Kept in the journal.")
@@ -42,12 +46,10 @@ async def set_identity(
     read = read_identity(given, local_day(datetime.now(UTC)))
     if isinstance(read, str):
         raise LaariError(read)
-    async with connection_to(service.dsn) as connection:
-        await identities.enter(connection, actor(), service.master_key, customer_id, read, reason)
-        since = await identities.kept_since(connection, customer_id)
+    entered = await submit(service, EnterIdentity(actor(), customer_id, read, reason))
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, customer_id),
-        "entered_at": show_or_none(since),
+        "entered_at": show_time(entered.entered_at),
     }
 
 
@@ -61,23 +63,18 @@ async def view_identity(service: Service, customer_id: UUID, reason: str) -> dic
 
     The journal keeps who viewed it and why.
     """
-    async with connection_to(service.dsn) as connection:
-        found = await identities.view(connection, actor(), service.master_key, customer_id, reason)
-    if found is None:
-        raise LaariError("there is no identity data of this customer")
+    found = await submit(service, ViewIdentity(actor(), customer_id, reason))
     return msgspec.structs.asdict(found)
 
 
 @click.command("remove-identity")
 @_customer_id
 @_reason
-@database_operation
+@operation
 @needs("identity.change")
-async def remove_identity(
-    connection: Connection, customer_id: UUID, reason: str
-) -> dict[str, object]:
+async def remove_identity(service: Service, customer_id: UUID, reason: str) -> dict[str, object]:
     """Delete a customer's identity data."""
-    removed = await identities.remove(connection, actor(), customer_id, reason)
+    removed = await submit(service, RemoveIdentity(actor(), customer_id, reason))
     return {"customer_id": ids.show_id(ids.CUSTOMER, customer_id), "removed": removed}
 
 

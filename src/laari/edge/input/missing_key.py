@@ -6,8 +6,8 @@ No key is looked up, so a hint does not show which keys exist. No hint repeats t
 from collections.abc import Mapping
 
 from laari.rules.merchants import keys
+from laari.rules.people import wallet_keys
 from laari.store.merchants import oauth
-from laari.store.people import wallet_keys
 
 SECRET_KEY, WALLET_KEY = keys.KEY_PREFIX, wallet_keys.PREFIX
 ACCESS_TOKEN, CLIENT_SECRET = oauth.TOKEN_PREFIX, keys.SECRET_PREFIX

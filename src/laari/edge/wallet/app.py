@@ -36,8 +36,8 @@ from laari.rules.shapes.wallet import (
 )
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store.people.wallet_keys import key_digest
 from laari.store.reads import wallets
+from laari.store.reads.people.wallet_keys import key_digest
 
 
 async def balance(backend: Backend, account: int, query: None) -> WalletList[WalletBalance]:

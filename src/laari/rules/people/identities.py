@@ -1,17 +1,33 @@
-"""Identity data of customers: who they are by their document. It is stored only encrypted."""
+"""Identity data of customers: who they are by their document. It is stored only encrypted.
+
+Nobody reads it without an entry in the journal. The journal has only the digest of the encrypted
+bytes, which differs each time.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
+from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, json
 
+from laari.rules import ids
+from laari.rules.actors import Actor
 from laari.rules.calendar import read_date
+from laari.rules.command import Command
+from laari.rules.journal import Act, note, remove_setting, write_setting
+from laari.rules.people.log_ins import no_log_in
+from laari.rules.people.permissions import lacks
+from laari.rules.people_records import CustomerId, CustomerIdentity
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import Needs, World
 
 DOCUMENTS = {
     "national_id": "National identity card",
     "passport": "Passport",
     "work_permit": "Work permit",
 }
+NONE_KEPT = "There is no identity data of this customer."
 MAX_NUMBER = 50  # characters
 MAX_ADDRESS = 500
 _EARLIEST = date(1900, 1, 1)
@@ -42,3 +58,101 @@ def read_identity(given: Mapping[str, object], today: date) -> Identity | str:
     if not _EARLIEST <= born <= today:
         return "The date of birth must be between 1900 and today."
     return Identity(born=born, **texts)
+
+
+@dataclass(frozen=True, slots=True)
+class EnterIdentity(Command[CustomerIdentity]):
+    """Keeps the data of a customer with a log-in; it replaces earlier data."""
+
+    actor: Actor
+    customer_id: UUID
+    identity: Identity
+    reason: str
+
+    def needs(self, needs: Needs) -> None:
+        _needs(needs, self.customer_id)
+
+    def decide(self, world: World) -> CustomerIdentity | Refusal:
+        refusal = lacks(self.actor, "identity.change")
+        if refusal is not None:
+            return refusal
+        customer = world.customers.get(self.customer_id)
+        if customer is None or customer.sandbox_of is not None:
+            return no_log_in(CustomerId(self.customer_id))
+        encrypted = world.encrypt(json.encode(self.identity), context(self.customer_id))
+        kept = CustomerIdentity(self.customer_id, encrypted, world.now)
+        act = Act(self.actor, "identity.enter", self.reason)
+        write_setting(world, World.identities, kept, act, mode=customer.mode)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class ViewIdentity(Command[Identity]):
+    """Shows the data, if the entry that it was viewed is committed."""
+
+    actor: Actor
+    customer_id: UUID
+    reason: str
+
+    def needs(self, needs: Needs) -> None:
+        needs.read(World.identities, self.customer_id)
+
+    def decide(self, world: World) -> Identity | Refusal:
+        refusal = lacks(self.actor, "identity.read")
+        if refusal is not None:
+            return refusal
+        kept = world.identities.get(self.customer_id)
+        if kept is None:
+            return refuse("conflict", NONE_KEPT)
+        plain = world.decrypt(kept.encrypted, context(self.customer_id))
+        if plain is None:
+            message = "The identity data does not open with this master key."
+            return refuse("conflict", message)
+        note(
+            world,
+            self.actor,
+            "identity.view",
+            # Another type than that of the data: the last entry of an object is its present state.
+            "identity_view",
+            ids.show_id(ids.CUSTOMER, self.customer_id),
+            merchant_id=None,
+            mode=None,
+            before=None,
+            after={},
+            reason=self.reason,
+        )
+        return json.decode(plain, type=Identity)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveIdentity(Command[bool]):
+    """Deletes the data; False if there is none."""
+
+    actor: Actor
+    customer_id: UUID
+    reason: str
+
+    def needs(self, needs: Needs) -> None:
+        _needs(needs, self.customer_id)
+
+    def decide(self, world: World) -> bool | Refusal:
+        refusal = lacks(self.actor, "identity.change")
+        if refusal is not None:
+            return refusal
+        kept = world.identities.get(self.customer_id)
+        if kept is None:
+            return False
+        mode = world.customers[self.customer_id].mode
+        act = Act(self.actor, "identity.remove", self.reason)
+        remove_setting(world, World.identities, kept, act, mode=mode)
+        return True
+
+
+def context(customer_id: UUID) -> bytes:
+    """What the data is encrypted for."""
+    return f"customer-identity {customer_id}".encode()
+
+
+def _needs(needs: Needs, customer_id: UUID) -> None:
+    needs.lock(World.customers, customer_id)
+    needs.lock(World.identities, customer_id)

@@ -133,7 +133,6 @@ def set_password(
     """
     if isinstance(whose, CustomerId):
         customer = world.customers[whose.id]
-        owner = customer.sandbox_of
         write_setting(
             world,
             World.customers,
@@ -144,7 +143,7 @@ def set_password(
                 password_first=False,
             ),
             Act(actor, "customer.set_password"),
-            merchant_id=None if owner is None else world.sandbox_shops[owner],
+            merchant_id=world.sandbox_shops.get(customer.id),
             mode=customer.mode,
         )
     else:

@@ -3,12 +3,14 @@
 from laari.rules.journal import (
     CONTACT_CHANGE,
     CUSTOMER,
+    IDENTITY,
     MERCHANT,
     OAUTH_CLIENT,
     SCHEDULED_FEES,
     TENANT,
     TIER,
     WALLET,
+    WALLET_KEY,
 )
 from laari.store.audit.coverage import Covered, Journal
 
@@ -94,11 +96,8 @@ TABLES = {
         journal=Journal.of(CUSTOMER, "'cus_' || encode(uuid_send(r.id), 'hex')", "id"),
     ),
     "customer_identities": Covered(
-        journal=Journal(
-            "identity",
-            "'cus_' || encode(uuid_send(r.customer_id), 'hex')",
-            "customer_id",
-            "#encrypted entered_at",
+        journal=Journal.of(
+            IDENTITY, "'cus_' || encode(uuid_send(r.customer_id), 'hex')", "customer_id"
         ),
     ),
     "customer_signups": Covered(
@@ -128,12 +127,7 @@ TABLES = {
         open={"It is about a sandbox only, and without an owner counts for nobody.": "owner"},
     ),
     "wallet_keys": Covered(
-        journal=Journal(
-            "wallet_key",
-            "encode(r.digest, 'hex')",
-            "digest",
-            "account name created_at revoked_at",
-        ),
+        journal=Journal.of(WALLET_KEY, "encode(r.digest, 'hex')", "digest"),
         open={_USE: "last_used_at"},
     ),
     "wallet_windows": Covered(

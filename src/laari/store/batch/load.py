@@ -27,11 +27,13 @@ from laari.store.reads.money import (
     tills,
 )
 from laari.store.reads.people import (
+    customers,
     invitations,
     memberships,
     password_links,
     persons,
     second_factors,
+    wallet_keys,
 )
 from laari.store.reads.recipients import account_owners, contacts_of
 from laari.store.reads.tiers import all_tiers
@@ -224,8 +226,16 @@ async def _load_link_owners(connection: asyncpg.Connection, needs: Needs, world:
 
 
 async def _load_sandbox_shops(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    found = await tenants.by_id(connection, list(needs.only_read(World.sandbox_shops)))
-    world.sandbox_shops.update({number: each.merchant_id for number, each in found.items()})
+    wanted = needs.only_read(World.sandbox_shops)
+    world.sandbox_shops.update(await customers.sandbox_shops(connection, wanted))
+
+
+async def _load_wallet_key_counts(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    """A statement after the lock on the wallet: two keys that are made at once count in turn."""
+    for account in needs.only_read(World.wallet_key_counts):
+        world.wallet_key_counts[account] = await wallet_keys.counts(connection, account)
 
 
 async def _load_places(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -425,6 +435,7 @@ _SPECIAL: dict[object, _Load] = {
     World.person_ids: _load_person_ids,
     World.link_owners: _load_link_owners,
     World.sandbox_shops: _load_sandbox_shops,
+    World.wallet_key_counts: _load_wallet_key_counts,
     World.places: _load_places,
     World.factor_required: _load_factor_required,
     World.log_ins_of: _load_log_ins_of,

@@ -22,7 +22,7 @@ from laari.store.batch.inside import decide_inside
 from laari.store.people.acting import acting
 from laari.store.people.customers import create_sandbox_customer, new_account
 from laari.store.people.passwords import hash_password, new_password
-from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
+from laari.store.people.wallet_keys import add_first_key, sandbox_wallet_key
 from laari.store.reads import tenants
 from laari.store.reads.tenants import SIGNED_WITH, has_live_side
 from laari.store.secrets import decrypt, derive, encrypt, new_secret
@@ -132,7 +132,7 @@ async def create(
             connection, actor, sandbox, merchant_id, account, SANDBOX_TIER, SANDBOX_BALANCE
         )
         sandbox_key = sandbox_wallet_key(master_key, account)
-        await add_key(connection, actor, master_key, account, sandbox_key)
+        await add_first_key(connection, actor, master_key, account, sandbox_key)
         if owner is not None:
             await _own(connection, OwnNewMerchant(actor, merchant_id, owner, None))
         elif email is not None:

@@ -342,7 +342,7 @@ CREATE INDEX customers_by_start ON customers (lower(name) text_pattern_ops);
 CREATE INDEX customers_by_name ON customers USING gin (name_words(name)) WITH (fastupdate = off);
 
 -- Document, number, date of birth and address: one value, encrypted with the master key and bound to
--- the customer (laari/store/people/identities.py). The journal has a digest of the encrypted bytes, so
+-- the customer (laari/rules/people/identities.py). The journal has a digest of the encrypted bytes, so
 -- the audit finds a change made in the database.
 CREATE TABLE customer_identities (
     customer_id uuid PRIMARY KEY REFERENCES customers,

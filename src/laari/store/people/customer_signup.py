@@ -96,11 +96,11 @@ async def finish(
                 mode="live",
                 tier=await connection.fetchval(_LOWEST_TIER),
                 mobile=row["mobile"],
+                language=row["language"],
                 password_hash=row["password_hash"],
             )
         except LaariError:
             return None
-        await customers.set_language(connection, actor, made.id, row["language"])
     return Login(CustomerId(made.id), row["password_hash"])
 
 

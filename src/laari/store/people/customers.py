@@ -12,6 +12,7 @@ from laari.errors import LaariError
 from laari.rules import ids, journal
 from laari.rules.actors import Actor
 from laari.rules.banking.wallet_money import MoveMoney
+from laari.rules.people.wallet_keys import PREFIX
 from laari.rules.records import Language, Mode, PendingMovement
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import move_outside_money
@@ -20,7 +21,7 @@ from laari.store.batch.inside import decide_inside
 from laari.store.batch.save import save
 from laari.store.people.acting import acting
 from laari.store.people.passwords import hash_password, new_password
-from laari.store.people.wallet_keys import PREFIX, add_key
+from laari.store.people.wallet_keys import add_first_key
 from laari.store.secrets import new_secret
 from laari.store.tables import WALLETS
 
@@ -49,6 +50,7 @@ async def create(
     mobile: str | None = None,
     email: str | None = None,
     vpa: str | None = None,
+    language: Language = "en",
     balance: int = 0,
     password: str | None = None,
     must_change: bool = False,
@@ -69,15 +71,16 @@ async def create(
     try:
         async with acting(connection, actor, "customer.create"):
             await connection.execute(
-                "INSERT INTO customers (id, name, mode, mobile, email, vpa, password_hash, "
-                "password_must_change, password_first) "
-                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                "INSERT INTO customers (id, name, mode, mobile, email, vpa, language, "
+                "password_hash, password_must_change, password_first) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
                 customer_id,
                 name,
                 mode,
                 mobile,
                 email,
                 vpa,
+                language,
                 password_hash or hash_password(password),
                 must_change and mode == "live",
                 first_password and mode == "live",
@@ -87,7 +90,7 @@ async def create(
             if balance:
                 await _top_up(connection, actor, account, balance, second_person_above)
             if key_with is not None:
-                await add_key(connection, actor, key_with, account, api_key)
+                await add_first_key(connection, actor, key_with, account, api_key)
     except asyncpg.UniqueViolationError as error:
         other = "another command of this person was first: try again"
         raise LaariError(TAKEN.get(error.constraint_name, other)) from error
@@ -149,15 +152,6 @@ async def let_log_in(
             account,
             email,
             hash_password(password),
-        )
-
-
-async def set_language(
-    connection: Connection, actor: Actor, customer_id: UUID, language: Language
-) -> None:
-    async with acting(connection, actor, "customer.set_language"):
-        await connection.execute(
-            "UPDATE customers SET language = $2 WHERE id = $1", customer_id, language
         )
 
 

@@ -12,22 +12,23 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
 from laari.http.messages import Reply
 from laari.operations import customers as operations
-from laari.rules import ids
+from laari.rules import ids, terms
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.lifecycle import shown_state
+from laari.rules.people.customers import AddNote
 from laari.rules.people.identities import DOCUMENTS, Identity
 from laari.rules.people.log_ins import EndSessions
 from laari.rules.people_records import CustomerId
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store.people import identities, notes
 from laari.store.people.sessions import list_of
 from laari.store.reads import authorizations, contact_changes, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder
 from laari.store.reads.listing import Window
 from laari.store.reads.money import payouts
+from laari.store.reads.people import customers
 from laari.store.reads.tiers import all_tiers
 from laari.store.secrets import derive
 
@@ -78,7 +79,7 @@ async def show_page(
         authorizations=given.rows,
         tenants=await backend.ask(tenant_names, wanted),
         sessions=await backend.ask(list_of, CustomerId(holder.customer_id), request.now, b""),
-        notes=await backend.ask(notes.of_customer, holder.customer_id, NOTES),
+        notes=await backend.ask(customers.notes, holder.customer_id, NOTES),
         contact_changes=await backend.ask(contact_changes.of_customer, holder.customer_id, CHANGES),
         channels=backend.settings.channels,
         freezes=await backend.ask(holders.freezes, account),
@@ -90,7 +91,7 @@ async def show_page(
         masked=masked,
         tid_of_page=before,
         identity=identity,
-        identity_since=await backend.ask(identities.kept_since, holder.customer_id),
+        identity_since=await backend.ask(customers.identity_since, holder.customer_id),
         documents=DOCUMENTS,
     )
 
@@ -135,9 +136,11 @@ def page_of(holder: Holder) -> str:
 
 async def _add_note(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     text = request.form.get("note", "").replace("\r\n", "\n").strip()
-    if not 1 <= len(text) <= notes.LONGEST or not all(c.isprintable() or c == "\n" for c in text):
-        return FormProblem(422, f"A note has 1 to {notes.LONGEST} printable characters.")
-    await request.backend.write(notes.add, request.actor, holder.customer_id, text)
+    if not 1 <= len(text) <= terms.MAX_CUSTOMER_NOTE or not all(
+        c.isprintable() or c == "\n" for c in text
+    ):
+        return FormProblem(422, f"A note has 1 to {terms.MAX_CUSTOMER_NOTE} printable characters.")
+    await request.submit(AddNote(request.actor, holder.customer_id, text))
     return request.redirect(page_of(holder), done="noted")
 
 
@@ -153,7 +156,7 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
         return FormProblem(
             422, "The page was shown for other questions. Ask the questions that it shows now."
         )
-    await request.backend.write(notes.add, request.actor, holder.customer_id, f"{result}: {asked}.")
+    await request.submit(AddNote(request.actor, holder.customer_id, f"{result}: {asked}."))
     return request.redirect(page_of(holder), done="noted")
 
 

@@ -1,51 +1,41 @@
 """Identity data on a customer's page: shown only in the answer to a form with a reason."""
 
-from laari.edge.pages.operator.customers import CUSTOMER, NO_LOGIN, page_of, show_page
+from laari.edge.pages.operator.customers import CUSTOMER, page_of, show_page
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.calendar import local_day
-from laari.rules.people.identities import read_identity
-from laari.store.people import identities
+from laari.rules.people.identities import (
+    NONE_KEPT,
+    EnterIdentity,
+    RemoveIdentity,
+    ViewIdentity,
+    read_identity,
+)
 from laari.store.reads.holders import Holder
-
-NO_IDENTITY = FormProblem(409, "There is no identity data of this customer.")
 
 
 async def _enter(request: OperatorRequest, holder: Holder) -> Reply | Problem:
-    if holder.merchant_id is not None:
-        return NO_LOGIN
     identity = read_identity(request.form, local_day(request.now))
     if isinstance(identity, str):
         return FormProblem(422, identity)
     reason = request.text_of("reason", terms.MAX_REASON)
-    await request.backend.write(
-        identities.enter,
-        request.actor,
-        request.backend.master_key,
-        holder.customer_id,
-        identity,
-        reason,
-    )
+    await request.submit(EnterIdentity(request.actor, holder.customer_id, identity, reason))
     return request.redirect(page_of(holder), done="identity")
 
 
-async def _view(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _view(request: OperatorRequest, holder: Holder) -> Reply:
     reason = request.text_of("reason", terms.MAX_REASON)
-    found = await request.backend.write(
-        identities.view, request.actor, request.backend.master_key, holder.customer_id, reason
-    )
-    return NO_IDENTITY if found is None else await show_page(request, holder, found)
+    found = await request.submit(ViewIdentity(request.actor, holder.customer_id, reason))
+    return await show_page(request, holder, found)
 
 
 async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     reason = request.text_of("reason", terms.MAX_REASON)
-    if not await request.backend.write(
-        identities.remove, request.actor, holder.customer_id, reason
-    ):
-        return NO_IDENTITY
+    if not await request.submit(RemoveIdentity(request.actor, holder.customer_id, reason)):
+        return FormProblem(409, NONE_KEPT)
     return request.redirect(page_of(holder), done="unidentified")
 
 

@@ -1,0 +1,69 @@
+"""What operators keep about customers: notes, and the language of their messages."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from laari.rules.actors import Actor
+from laari.rules.command import Command
+from laari.rules.journal import Act, write_setting
+from laari.rules.people.log_ins import no_log_in
+from laari.rules.people.permissions import lacks
+from laari.rules.people_records import Customer, CustomerId, CustomerNote
+from laari.rules.records import Language
+from laari.rules.refusals import Refusal
+from laari.rules.world import Needs, World
+
+
+@dataclass(frozen=True, slots=True)
+class AddNote(Command[CustomerNote]):
+    """Adds a note, which only operators see and nobody changes."""
+
+    actor: Actor
+    customer_id: UUID
+    text: str
+
+    def needs(self, needs: Needs) -> None:
+        needs.read(World.customers, self.customer_id)
+
+    def decide(self, world: World) -> CustomerNote | Refusal:
+        refusal = lacks(self.actor, "customers.note")
+        if refusal is not None:
+            return refusal
+        if world.customers.get(self.customer_id) is None:
+            return no_log_in(CustomerId(self.customer_id))
+        note = CustomerNote(self.customer_id, world.now, self.actor.name, self.text)
+        world.customer_notes.append(note)
+        return note
+
+
+@dataclass(frozen=True, slots=True)
+class SetLanguage(Command[Customer]):
+    """Sets the language of messages to a customer."""
+
+    actor: Actor
+    customer_id: UUID
+    language: Language
+
+    def needs(self, needs: Needs) -> None:
+        needs.lock(World.customers, self.customer_id)
+        needs.read(World.sandbox_shops, self.customer_id)
+
+    def decide(self, world: World) -> Customer | Refusal:
+        refusal = lacks(self.actor, "customers.change")
+        if refusal is not None:
+            return refusal
+        customer = world.customers.get(self.customer_id)
+        if customer is None:
+            return no_log_in(CustomerId(self.customer_id))
+        changed = replace(customer, language=self.language)
+        write_setting(
+            world,
+            World.customers,
+            changed,
+            Act(self.actor, "customer.set_language"),
+            merchant_id=world.sandbox_shops.get(customer.id),
+            mode=customer.mode,
+        )
+        return changed

@@ -1,0 +1,40 @@
+"""Keys of wallets: those that can be used, and how many there were."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from asyncpg import Connection
+
+from laari.rules.people.wallet_keys import PURPOSE
+from laari.rules.world import KeyCounts
+from laari.store.secrets import derive
+
+
+class UsableKey(NamedTuple):
+    digest: bytes
+    name: str
+    created_at: datetime
+    last_used_at: datetime | None
+
+
+def key_digest(master: bytes, api_key: str) -> bytes:
+    return derive(master, PURPOSE, api_key)
+
+
+async def counts(connection: Connection, account: int) -> KeyCounts:
+    row = await connection.fetchrow(
+        "SELECT count(*) AS made, count(*) FILTER (WHERE revoked_at IS NULL) AS usable "
+        "FROM wallet_keys WHERE account = $1",
+        account,
+    )
+    return KeyCounts(**row)
+
+
+async def usable(connection: Connection, account: int) -> list[UsableKey]:
+    """The newest first."""
+    rows = await connection.fetch(
+        "SELECT digest, name, created_at, last_used_at FROM wallet_keys "
+        "WHERE account = $1 AND revoked_at IS NULL ORDER BY created_at DESC, digest",
+        account,
+    )
+    return [UsableKey(**row) for row in rows]
