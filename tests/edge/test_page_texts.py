@@ -48,6 +48,35 @@ def test_every_text_is_used() -> None:
     assert unused == []
 
 
+def test_every_text_that_a_page_names_exists() -> None:
+    sources = [*PAGES.glob("**/*.py"), *PAGES.glob("templates/**/*.html")]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    named = set(re.findall(r"""\b(?:t|text|refuse)\(["']([a-z]+\.[a-z_]+)["'][,)]""", code))
+    assert len(named) > 100
+    assert named - ENGLISH.texts.keys() == set()
+
+
+ENGLISH_ONLY = {
+    *("contact.html", "contact_gone.html", "contact_stopped.html", "forgotten.html"),
+    *("forgotten_sent.html", "keys.html", "link_gone.html", "login.html", "new_password.html"),
+    *("password.html", "withdraw.html"),
+}
+NOT_TEXT = re.compile(r"{% block (?:shape|kept|body_attributes) %}.*?{% endblock %}", re.DOTALL)
+TEMPLATE = re.compile(r"{#.*?#}|{%.*?%}|{{.*?}}", re.DOTALL)
+MARKUP = re.compile(r"<.*?>|&[a-z]+;|Laari", re.DOTALL)
+
+
+def words_of(path: Path) -> list[str]:
+    """The words that a template has itself, without those of its markup."""
+    text = TEMPLATE.sub("", NOT_TEXT.sub("", path.read_text(encoding="utf-8")))
+    return re.findall(r"[A-Za-z]{2,}", MARKUP.sub(" ", text))
+
+
+def test_the_wallets_pages_have_no_words_of_one_language() -> None:
+    found = {path.name: words_of(path) for path in PAGES.glob("templates/app/**/*.html")}
+    assert {name for name, words in found.items() if words} == ENGLISH_ONLY
+
+
 @pytest.mark.parametrize(
     ("chosen", "accepted", "code"),
     [

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from playwright.async_api import Page
 
 from tests.pages.people import Visitors, new_customer
-from tests.pages.wallets import busy_wallet
+from tests.pages.wallets import busy_wallet, speak_dhivehi
 from tests.serving import Service
 
 Shot = Callable[[Visitors, Service, Page], Awaitable[None]]
@@ -21,6 +21,17 @@ async def _log_in(visitors: Visitors, service: Service, page: Page) -> None:
 def _at(path: str) -> Shot:
     async def show(visitors: Visitors, service: Service, page: Page) -> None:
         await _log_in(visitors, service, page)
+        await page.goto(f"{service.origin}{path}")
+
+    return show
+
+
+def _dhivehi(path: str) -> Shot:
+    async def show(visitors: Visitors, service: Service, page: Page) -> None:
+        shop = await asyncio.to_thread(service.merchant, mode="live", name="Seagull Café")
+        customer = await busy_wallet(shop)
+        await speak_dhivehi(service, customer)
+        await visitors.log_in(page.context, customer)
         await page.goto(f"{service.origin}{path}")
 
     return show
@@ -124,7 +135,11 @@ async def forgotten(visitors: Visitors, service: Service, page: Page) -> None:
 SHOTS: dict[str, Shot] = {
     "wallet-login": login,
     "wallet": _at("/app"),
+    "wallet-dhivehi": _dhivehi("/app"),
     "wallet-transactions": _at("/app/transactions"),
+    "wallet-transactions-dhivehi": _dhivehi("/app/transactions"),
+    "wallet-requests-dhivehi": _dhivehi("/app/requests"),
+    "wallet-authorizations-dhivehi": _dhivehi("/app/authorizations"),
     "wallet-requests": _at("/app/requests"),
     "wallet-request": request,
     "wallet-authorizations": _at("/app/authorizations"),

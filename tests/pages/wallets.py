@@ -45,6 +45,12 @@ async def execute(service: Service, statement: str, *values: Any) -> Any:
     return await asyncio.to_thread(service.execute, statement, *values)
 
 
+async def speak_dhivehi(service: Service, customer: Customer) -> None:
+    await execute(
+        service, "UPDATE customers SET language = 'dv' WHERE mobile = $1", customer.mobile
+    )
+
+
 async def find(shop: Merchant, resource: dict[str, Any], kind: str) -> dict[str, Any]:
     found: dict[str, Any] = shop.get(f"/{kind}/{resource['id']}").json()["data"]
     return found

@@ -44,7 +44,7 @@ def is_unlimited(authorization: Authorization) -> bool:
 class Used(NamedTuple):
     """How much of one limit is used; None is no limit."""
 
-    name: str
+    name: str  # of a text of `[usage]`
     used: int
     limit: int | None
     resets_at: datetime | None = None
@@ -66,5 +66,4 @@ class Used(NamedTuple):
 
 
 def used_in_period(interval: Interval, period: Period, limit: int | None) -> Used:
-    name = "Today" if interval == "day" else f"This {interval}"
-    return Used(name, period.spent, limit, period_after(period.start, interval))
+    return Used(interval, period.spent, limit, period_after(period.start, interval))

@@ -19,7 +19,6 @@ from laari.store.reads import authorizations
 from laari.store.reads.listing import Window
 
 RECENT = 10  # payments on an authorization's page
-WORDS = {"suspended": "paused", "consumed": "used up"}  # of states
 
 _LISTING = "authorizations of a wallet"
 
@@ -31,10 +30,10 @@ def usage_of(authorization: Authorization, moment: Moment) -> list[Used]:
         limit = authorization.period_amount
         used.append(used_in_period(authorization.period_interval, period, limit))
     if authorization.total is not None:
-        used.append(Used("In total", authorization.total_paid, authorization.total))
+        used.append(Used("total", authorization.total_paid, authorization.total))
     allowed = 1 if authorization.type == "one_time" else authorization.max_payments
     if allowed is not None:
-        used.append(Used("Payments", authorization.payment_count, allowed, is_money=False))
+        used.append(Used("payments", authorization.payment_count, allowed, is_money=False))
     return used
 
 
@@ -57,9 +56,9 @@ class OwnAuthorizationRequest(OwnRequest[Authorization]):
 
     async def refused_words(self, refusal: Refusal, account: int) -> str:
         if refusal.status < 500 and not self.is_open:
-            state = WORDS.get(self.asked.state, self.asked.state)
-            return f"Nothing was changed: this authorization is already {state}."
-        return "This could not be done right now, and nothing was changed. Try again in a moment."
+            state = self.language.text(f"given.state_{self.asked.state}")
+            return self.language.text("given.changed", state=state)
+        return self.language.text("approval.busy")
 
 
 async def show(request: OwnAuthorizationRequest) -> Reply:

@@ -1,5 +1,6 @@
 """The first page of the wallet, with balance and limits, and the history."""
 
+import base64
 from typing import NamedTuple
 
 from laari.edge.pages.limits import Used, used_in_period
@@ -7,13 +8,14 @@ from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.edge.pages.wallet.requests import first_waiting
+from laari.edge.qr import qr_png
 from laari.http.messages import Reply
 from laari.rules.ids import is_tid
 from laari.rules.periods import Moment
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted, seen_by_customer, spent_now
 from laari.rules.world import local_time
-from laari.store.reads import refunds, wallets
+from laari.store.reads import holders, refunds, wallets
 from laari.store.reads.refunds import LinkedRefund
 from laari.store.reads.wallets import WalletStatus
 
@@ -46,8 +48,14 @@ async def show_home(request: WalletRequest) -> Reply:
     moment = await request.backend.moment(wallet.mode, clock, now, counted(wallet))
     history = await request.backend.ask(wallets.history, request.customer.account, None, RECENT)
     assert history is not None
+    holder = await request.backend.ask(holders.by_account, request.customer.account)
+    assert holder is not None
+    address = holder.vpa or holder.mobile or str(holder.account)
     return request.page(
         "home.html",
+        holder=holder,
+        address=address,
+        code=base64.b64encode(qr_png(address)).decode(),
         wallet_status=wallet_status,
         frozen=frozen_words(request, wallet) if wallet.frozen_at is not None else None,
         usage=usage_of(wallet_status, moment),

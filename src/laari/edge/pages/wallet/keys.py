@@ -5,7 +5,7 @@ import re
 from laari.edge.pages.login import confirm
 from laari.edge.pages.request import FormProblem, Problem, in_form, read_count
 from laari.edge.pages.routes import PageRoute
-from laari.edge.pages.wallet.request import WalletRequest
+from laari.edge.pages.wallet.request import EnglishRequest
 from laari.http.messages import Reply
 from laari.rules.people.wallet_keys import MAX_NAME, CreateWalletKey, RevokeWalletKey
 from laari.rules.refusals import Refusal
@@ -15,7 +15,7 @@ NO_NAME = FormProblem(422, f"Give the key a name of at most {MAX_NAME} character
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-async def show(request: WalletRequest, new_key: str | None = None) -> Reply:
+async def show(request: EnglishRequest, new_key: str | None = None) -> Reply:
     account = request.customer.account
     return request.page(
         "keys.html",
@@ -27,7 +27,7 @@ async def show(request: WalletRequest, new_key: str | None = None) -> Reply:
     )
 
 
-async def create(request: WalletRequest) -> Reply | Problem:
+async def create(request: EnglishRequest) -> Reply | Problem:
     """Shows the key once; only its digest is stored.
 
     The form has the number of keys at the time it was shown, so that one form makes one key.
@@ -43,7 +43,7 @@ async def create(request: WalletRequest) -> Reply | Problem:
     return in_form(made) if isinstance(made, Refusal) else await show(request, new_key=made)
 
 
-async def revoke(request: WalletRequest) -> Reply:
+async def revoke(request: EnglishRequest) -> Reply:
     if _DIGEST.fullmatch(request.params["digest"]):
         key_digest = bytes.fromhex(request.params["digest"])
         await request.backend.spine.submit(
@@ -53,6 +53,6 @@ async def revoke(request: WalletRequest) -> Reply:
 
 
 ROUTES = [
-    PageRoute(WalletRequest, "/keys", get=show, post=create),
-    PageRoute(WalletRequest, "/keys/{digest}/revoke", post=revoke),
+    PageRoute(EnglishRequest, "/keys", get=show, post=create),
+    PageRoute(EnglishRequest, "/keys/{digest}/revoke", post=revoke),
 ]

@@ -5,6 +5,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from laari.edge.pages.decisions import DecisionRequest
+from laari.edge.pages.language import LANGUAGES
 from laari.edge.pages.login import is_fresh
 from laari.edge.pages.request import Access, PageRequest
 from laari.edge.resources import Resource
@@ -25,7 +26,7 @@ W = TypeVar("W", PaymentRequest, Authorization)
 
 
 class WalletVisitor(PageRequest):
-    """Anybody at the door of the wallet application, which has only English texts."""
+    """Anybody at the door of the wallet application."""
 
     prefix = "/app"
     folders = ("app/",)
@@ -48,6 +49,9 @@ class WalletVisitor(PageRequest):
 
 
 class WalletRequest(WalletVisitor):
+    """Its pages are in the customer's language."""
+
+    english_only = False
     customer: CustomerSession
 
     async def enter(self, access: Access) -> Reply | None:
@@ -57,6 +61,8 @@ class WalletRequest(WalletVisitor):
             wanted = self.path if self.http.method != "POST" else self.home
             return self.go(f"/app/login?next={quote(wanted)}")
         self.customer = customer
+        if not self.english_only:
+            self.language = LANGUAGES[customer.language]
         return self.go(PASSWORD) if customer.must_change and not access.own else None
 
     @property
@@ -92,6 +98,12 @@ class WalletRequest(WalletVisitor):
             return None
         cursor = self.backend.cursors.make(listing, self.customer.account, *place)
         return f"{self.path}?after={cursor}"
+
+
+class EnglishRequest(WalletRequest):
+    """For pages that are not translated yet."""
+
+    english_only = True
 
 
 class OwnRequest(DecisionRequest[W], WalletRequest):

@@ -20,7 +20,6 @@ from laari.store.reads.listing import Found, Position, Window
 
 OPEN_STATES = ("pending", "processing")
 RECEIPT_SECONDS = 60  # between two emails with the same receipt
-SENT_RECENTLY = "This receipt was sent less than a minute ago. Wait a minute, then try again."
 ON_FIRST_PAGE = 3  # requests on the wallet's first page
 
 _WAITING, _ENDED = "requests waiting", "requests ended"  # the two listings
@@ -97,7 +96,8 @@ async def send_receipt(request: OwnPaymentRequest) -> Reply | Problem:
     bucket = Bucket(named_bucket("receipt", row.id), 1 / RECEIPT_SECONDS)
     wait = request.backend.rates.take(bucket, time.monotonic())
     if wait > 0:
-        return FormProblem(429, SENT_RECENTLY, math.ceil(wait))
+        words = request.language.text("requests.sent_recently")
+        return FormProblem(429, words, math.ceil(wait))
     command = SendReceipt(request.asked.tenant, row.id, request.customer.contact)
     outcome = await request.backend.spine.submit(command)
     sent = f"{request.address}?receipt=sent"

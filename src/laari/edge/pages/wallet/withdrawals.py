@@ -4,7 +4,7 @@ from laari.edge.pages.login import confirm
 from laari.edge.pages.request import Access, FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
-from laari.edge.pages.wallet.request import PAGE, WalletRequest
+from laari.edge.pages.wallet.request import PAGE, EnglishRequest
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.banking.bank_accounts import AddBankAccount, coming, in_effect, masked
@@ -18,7 +18,7 @@ from laari.store.reads.money import payouts
 PATH = "/app/withdraw"
 
 
-class WithdrawalRequest(WalletRequest):
+class WithdrawalRequest(EnglishRequest):
     """A page that exists for live customers, if the operator offers withdrawals."""
 
     async def enter(self, access: Access) -> Reply | None:
