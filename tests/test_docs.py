@@ -116,6 +116,15 @@ def test_the_architecture_has_every_dependency_and_no_other() -> None:
     assert {name for names in named for name in names.split(", ")} == needed
 
 
+def test_the_table_of_layers_has_those_of_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    section = page.partition("\n## Layers\n")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert sorted(named) == sorted(name for layer in layers for name in layer.split(" | "))
+
+
 def test_the_parts_of_the_pages_are_the_first_segments_of_their_addresses() -> None:
     sentence = (ROOT / "docs/pages.md").read_text("utf-8").partition("\n\n")[2].partition(". ")[0]
     named = {span.split("/")[1] for span in spans(sentence)}
