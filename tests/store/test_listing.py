@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from laari.rules.records import Payment
+from laari.rules.records import Payment, ReferenceClaim
 from laari.rules.world import World
 from laari.store.batch.save import save
 from laari.store.postgres.pool import connection_to
@@ -132,6 +132,28 @@ async def test_every_walk_goes_along_an_index(dsn: str, asked: Listing[Any]) -> 
         count = len(walk.equal)
         along = {each[count:] for each in indexes if set(each[:count]) == set(walk.equal)}
         assert ("created_at", "id") in along, walk.equal
+
+
+async def test_a_reference_is_looked_up_and_not_searched_for(dsn: str) -> None:
+    """Payments have no index of references, which every payment would have to write."""
+    world = World(START, "", os.urandom)
+    for number in range(3_000):
+        row = payment(1, number, None)
+        world.payments.add(row.id, row)
+        claim = ReferenceClaim(1, row.reference, "payment", row.id)
+        world.references.add((1, row.reference), claim)
+    asked = payments.of_tenant(1, START, Window(20), reference="ORDER-7")
+    statement, values = listing._plain_statement(asked)
+    async with connection_to(dsn) as connection:
+        await save(connection, world)
+        await connection.execute("ANALYZE payments, reference_claims")
+        plan = await connection.fetch(f"EXPLAIN {statement}", *[[value] for value in values])
+        (found,) = await plain_pages(connection, [asked])
+    lines = "\n".join(row[0] for row in plan)
+    assert "payments_pkey" in lines, lines
+    assert "reference_claims_pkey" in lines, lines
+    assert "Seq Scan" not in lines, lines
+    assert [row.reference for row in found.rows] == ["ORDER-7"]
 
 
 class Recorded:
