@@ -380,10 +380,12 @@ async def test_fees_and_a_pause(service: Service, admin: Desk) -> None:
     for fees in (
         {"percent": "101", "fixed": "0"},
         {"percent": "1.5", "fixed": "-1"},
-        {"percent": "1.5", "fixed": "0", "from": str(today - timedelta(days=1))},
         {"percent": "1.5", "fixed": "0", "from": "soon"},
     ):
         assert admin.send(page, "/fees", reason="New terms", **fees).status_code == 422
+    passed = {"percent": "1.5", "fixed": "0", "from": str(today - timedelta(days=1))}
+    refused = admin.send(page, "/fees", reason="New terms", **passed)
+    assert (refused.status_code, "The first day has passed" in refused.text) == (400, True)
     assert (
         "The fees are set"
         in admin.send(page, "/fees", percent="1.5", fixed="0.50", reason="New terms").text
