@@ -356,7 +356,10 @@ def coverage_page() -> str:
 
 
 def operations_page() -> str:
-    forms = {route.operation: route.path for route in ROUTES if route.operation is not None}
+    forms: dict[str, list[str]] = {}
+    for route in ROUTES:
+        for name in route.runs:
+            forms.setdefault(name, []).append(f"`{route.path}`")
     lines = [
         NOTE.format(source="src/laari/operations"),
         "# Declared operations",
@@ -368,9 +371,8 @@ def operations_page() -> str:
         "| --- | --- | --- | --- |",
     ]
     for each in OPERATIONS:
-        form = f"`{forms[each.name]}`" if each.name in forms else ""
-        command = f"`laari {each.group} {each.verb}`"
-        lines.append(f"| `{each.name}` | `{each.needs}` | {form} | {command} |")
+        form = ", ".join(forms.get(each.name, []))
+        lines.append(f"| `{each.name}` | `{each.needs}` | {form} | `laari {each.words}` |")
     return "\n".join(lines) + "\n"
 
 

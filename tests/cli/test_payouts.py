@@ -116,7 +116,7 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
     early = laari("payout", "file", "1", "--json")
     assert "The run is requested, not approved." in early.err
     unanswered = laari("payout", "settle", "1", "--json")
-    assert "run 1 is requested: no order waits for an answer" in unanswered.err
+    assert "Run 1 is requested: no order waits for an answer" in unanswered.err
     assert laari("payout", "approve", "1", "--json").json["status"] == "approved"
     out = tmp_path / "run.csv"
     file = laari("payout", "file", "1", "--out", str(out), "--json").json

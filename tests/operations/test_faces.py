@@ -3,93 +3,173 @@
 import html
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
 
+import click
 import pytest
 
 from laari.cli.main import cli
 from laari.edge.pages.app import ROUTES
 from laari.operations.every import OPERATIONS
-from laari.operations.fields import Flag, Text
+from laari.operations.fields import Amount, Day, Field, Flag, Text
 from laari.operations.operation import Operation
 from laari.rules import ids
+from laari.rules.banking.payout_runs import OpenRun
+from laari.rules.calendar import local_day
+from laari.rules.money import read_rufiyaa
+from tests.actors import OPERATOR
+from tests.deciding import done
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
 from tests.serving import Service
 
-FORMS = {route.operation: route.path for route in ROUTES if route.operation is not None}
+# The address of the form, and the fields that choose the operation.
+FORMS = {name: (route.path, chooses) for route in ROUTES for name, chooses in route.runs.items()}
 
 
-# The parameters of a page, and the words of the same subject on the command line.
-Named: TypeAlias = tuple[dict[str, str], list[str]]
+# The parameters of a page, what the form says of the subject, and its words on the command line.
+class Named(NamedTuple):
+    params: dict[str, str]
+    fields: dict[str, str]
+    words: list[str]
 
 
 async def _customer(service: Service) -> Named:
     made = await new_customer(service)
-    return {"id": ids.show_id(ids.CUSTOMER, made.id)}, [str(made.account)]
+    return Named({"id": ids.show_id(ids.CUSTOMER, made.id)}, {}, [str(made.account)])
 
 
-NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {"customer": _customer}
+async def _wallet(service: Service) -> Named:
+    made = await new_customer(service)
+    account = str(made.account)
+    page = {"id": ids.show_id(ids.CUSTOMER, made.id)}
+    return Named(page, {"account": account}, [account])
+
+
+async def _merchant(service: Service) -> Named:
+    shop = service.merchant(mode="live")
+    return Named({"merchant": shop.id}, {"mode": "live"}, [shop.id])
+
+
+async def _movement(service: Service) -> Named:
+    missing = ids.show_id(ids.MOVEMENT, UUID(int=1))
+    return Named({"movement_id": missing}, {}, [missing])
+
+
+async def _run(service: Service) -> Named:
+    """Without payouts."""
+    yesterday = local_day(datetime.now(UTC)) - timedelta(days=1)
+    run = await done(service.dsn, OpenRun(OPERATOR, "live", yesterday))
+    return Named({"number": str(run.number)}, {}, [str(run.number)])
+
+
+NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
+    "customer": _customer,
+    "wallet": _wallet,
+    "merchant": _merchant,
+    "movement": _movement,
+    "run": _run,
+    "target": _run,
+}
 
 
 async def new_subject(service: Service, declared: Operation[Any]) -> Named:
-    return ({}, []) if declared.subject is None else await NEW[declared.subject.name](service)
+    return (
+        Named({}, {}, []) if declared.subject is None else await NEW[declared.subject.name](service)
+    )
 
 
+# A face that asks for a value in another way: in the form, and on the command line.
+OTHERWISE = {"bank.match": ({"movement": "sweep 1"}, ["--sweep", "1"])}
+AMOUNT = {"amount": "5.00"}
+WHY = {"reason": "Asked"}
 # Values that the command refuses, beyond the fields' own rules.
 REFUSED: dict[str, dict[str, str]] = {
     "customer.freeze": {"reason": "Lost phone", "change": "on"},
     "customer.set-tier": {"tier": "platinum", "reason": "Asked"},
+    "wallet.adjust": {"amount": "-9999999.00", "details": "Asked"},
+    "wallet.withdraw": {**AMOUNT, "last": "0"},
+    "wallet.bank": {"holder": "Ali", "bank": "BML", "number": "MV 12"},
+    "movement.confirm": {},
+    "movement.refuse": WHY,
+    "merchant.hold": {**AMOUNT, **WHY, "earlier": "0"},
+    "merchant.release": {**AMOUNT, **WHY, "earlier": "0"},
+    "merchant.adjust": {"amount": "-5.00", **WHY, "earlier": "0"},
+    "fees.sweep": {"amount": "9999999.00", "last": "0"},
+    "payout.approve": {"total": "0.00"},
+    "payout.file": {},
+    "payout.settle": {},
+    "payout.return": {},
     "bank.assign": {"reference": "FT0", "account": "7"},
     "bank.return": {"reference": "FT0"},
     "bank.charge": {"reference": "FT0"},
     "bank.unmatch": {"reference": "FT0"},
+    "bank.match": {"reference": "FT0"},
+    "float.sign": {"day": str(local_day(datetime.now(UTC))), "bank_closing": "0.00"},
 }
 
 
-def on_desk(
-    desk: Desk, declared: Operation[Any], params: dict[str, str], given: dict[str, str]
-) -> str:
-    path = FORMS[declared.name].removeprefix("/operator").format(**params)
-    page, _, form = path.rpartition("/")
-    answer = desk.send(page, f"/{form}", **given)
-    assert answer.status_code in (400, 404, 409, 422), answer.status_code
+def on_desk(desk: Desk, declared: Operation[Any], named: Named, given: dict[str, str]) -> str:
+    address, chooses = FORMS[declared.name]
+    path = address.removeprefix("/operator").format(**named.params)
+    more, _ = OTHERWISE.get(declared.name, ({}, []))
+    answer = desk.send(path, "", **{**named.fields, **given, **chooses, **more})
+    assert answer.status_code in (400, 402, 404, 409, 422), answer.status_code
     found = re.search(r'class="notice bad"[^>]*>(.*?)</', answer.text, re.DOTALL)
     assert found is not None, answer.text
     return html.unescape(found[1]).strip()
 
 
+def typed(field: Field, value: str) -> str:
+    laari = read_rufiyaa(value) if isinstance(field.kind, Amount) else None
+    return value if laari is None else str(laari)
+
+
 def on_command_line(
     service: Service, declared: Operation[Any], subject: list[str], given: dict[str, str]
 ) -> str:
-    words = [declared.group, declared.verb, *subject]
+    words = [*declared.words.split(), *subject]
     for field in declared.fields:
-        if field.name not in given:
+        if field.name not in given or field.of_page:
             continue
+        option = f"--{field.typed_name.replace('_', '-')}"
         if field.positional:
-            words.append(given[field.name])
+            words.append(typed(field, given[field.name]))
         elif isinstance(field.kind, Flag):
-            words.append(f"--{field.name}")
+            words.append(option)
         else:
-            words += [f"--{field.name}", given[field.name]]
-    ended = service.laari(*words)
+            words += [option, typed(field, given[field.name])]
+    _, more = OTHERWISE.get(declared.name, ({}, []))
+    ended = service.laari(*words, *more)
     assert ended.returncode != 0
     return ended.stderr
 
 
+def example(field: Field) -> str:
+    match field.kind:
+        case Amount():
+            return "5.00"
+        case Day():
+            return "2026-01-01"
+        case Flag():
+            return ""
+        case _:
+            return "1"
+
+
+def command_of(declared: Operation[Any]) -> click.Command:
+    found: click.Command = cli
+    for word in declared.words.split():
+        assert isinstance(found, click.Group)
+        found = found.commands[word]
+    return found
+
+
 def test_every_operation_is_a_command() -> None:
     for declared in OPERATIONS:
-        group = cli.commands[declared.group]
-        assert declared.verb in group.commands, declared.name  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("name", sorted(REFUSED))
-async def test_a_command_is_refused_in_the_same_words(usual_service: Service, name: str) -> None:
-    declared = next(each for each in OPERATIONS if each.name == name)
-    desk = await desk_of(usual_service, "admin")
-    params, subject = await new_subject(usual_service, declared)
-    shown = on_desk(desk, declared, params, REFUSED[name])
-    assert shown in on_command_line(usual_service, declared, subject, REFUSED[name])
+        assert not isinstance(command_of(declared), click.Group), declared.name
 
 
 @pytest.mark.parametrize(
@@ -98,24 +178,56 @@ async def test_a_command_is_refused_in_the_same_words(usual_service: Service, na
         pytest.param(each, field, id=f"{each.name} {field.name}")
         for each in OPERATIONS
         for field in each.fields
-        if isinstance(field.kind, Text)
+        if field.required == "always" and not field.of_page
+        if each.name != "wallet.bank"  # without options, it shows the accounts
+    ],
+)
+def test_a_command_needs_the_values_that_the_operation_needs(
+    declared: Operation[Any], field: Field
+) -> None:
+    command = command_of(declared)
+    [parameter] = [each for each in command.params if each.name == field.name]
+    with pytest.raises(click.MissingParameter):
+        parameter.handle_parse_result(click.Context(command), {}, [])
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+async def test_a_command_is_refused_in_the_same_words(usual_service: Service, name: str) -> None:
+    declared = next(each for each in OPERATIONS if each.name == name)
+    desk = await desk_of(usual_service, "admin")
+    named = await new_subject(usual_service, declared)
+    shown = on_desk(desk, declared, named, REFUSED[name])
+    assert (
+        shown.lower().rstrip(".")
+        in on_command_line(usual_service, declared, named.words, REFUSED[name]).lower()
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "field"),
+    [
+        pytest.param(each, field, id=f"{each.name} {field.name}")
+        for each in OPERATIONS
+        for field in each.fields
+        if isinstance(field.kind, Text) and not field.of_page
+        if each.subject is None or each.subject.name != "movement"  # there is none
     ],
 )
 async def test_a_wrong_text_is_refused_in_the_same_words(
     usual_service: Service, declared: Operation[Any], field: Any
 ) -> None:
     desk = await desk_of(usual_service, "admin")
-    params, subject = await new_subject(usual_service, declared)
-    given = {each.name: "x" for each in declared.fields if isinstance(each.kind, Text)} | {
-        field.name: "x" * (field.kind.longest + 1)
-    }
-    _, words = on_desk(desk, declared, params, given).split(field.name, 1)
-    assert words.strip() in on_command_line(usual_service, declared, subject, given)
+    named = await new_subject(usual_service, declared)
+    given = {each.name: example(each) for each in declared.fields}
+    given |= {field.name: "x" * (field.kind.longest + 1)}
+    _, words = on_desk(desk, declared, named, given).split(field.name, 1)
+    assert words.strip() in on_command_line(usual_service, declared, named.words, given)
 
 
 @pytest.mark.parametrize("declared", OPERATIONS, ids=lambda each: each.name)
 def test_the_page_and_the_command_need_the_permission_of_the_operation(
     declared: Operation[Any],
 ) -> None:
-    route = next(route for route in ROUTES if route.operation == declared.name)
-    assert route.access.to_change == declared.needs
+    routes = [route for route in ROUTES if declared.name in route.runs]
+    assert routes != []
+    assert {route.access.to_change for route in routes} == {declared.needs}

@@ -71,12 +71,12 @@ async def test_one_person_cannot_credit_and_two_can(controlled: Service) -> None
     assert WAITS in ann.send("/money", "", amount="0.01", **adjustment).text
     merchant = f"/merchants/{shop.id}"
     funds = {"reason": "x", "mode": "live", "earlier": "0"}
-    correction = ann.send(merchant, "/funds", kind="correct", moved="500000.00", **funds)
+    correction = ann.send(merchant, "/funds", kind="correct", amount="500000.00", **funds)
     assert WAITS in correction.text
-    held = ann.send(merchant, "/funds", kind="hold", moved="200.00", **funds)
+    held = ann.send(merchant, "/funds", kind="hold", amount="200.00", **funds)
     assert "The balance is changed." in held.text
     released = ann.send(
-        merchant, "/funds", kind="release", moved="200.00", **{**funds, "earlier": "1"}
+        merchant, "/funds", kind="release", amount="200.00", **{**funds, "earlier": "1"}
     )
     assert WAITS in released.text
     assigned = ann.send("/bank", "/assign", reference="FT1", account=str(customer.account))

@@ -419,10 +419,11 @@ async def test_money_is_moved_by_finance(service: Service) -> None:
         {"account": account, "amount": "5", "kind": "adjustment", "slip": "S"},
         {"account": "1", "amount": "5"},
     ):
-        answer = finance.send("/money", "", **{"details": "Bank transfer", **fields})
+        answer = finance.send("/money", "", **{"kind": "topup", "details": "Bank", **fields})
         assert answer.status_code in (400, 404, 422), fields
     slip = f"slip-{account}"
-    topup = {"account": account, "amount": "1,250.50", "details": "Bank transfer", "slip": slip}
+    topup = {"kind": "topup", "account": account, "amount": "1,250.50", "details": "Bank"}
+    topup["slip"] = slip
     assert "The money is moved" in finance.send("/money", "", **topup).text
     assert "entered before" in finance.send("/money", "", **topup).text
     below = {"kind": "adjustment", "account": account, "amount": "-1250.51", "details": "Wrong"}

@@ -34,8 +34,8 @@ UNJOURNALLED = {
     **dict.fromkeys((path for path in FORMS if path.startswith("/payouts/")), "the same"),
     **dict.fromkeys((path for path in FORMS if path.startswith("/bank")), "test_operator_bank.py"),
     **dict.fromkeys((path for path in FORMS if path.startswith("/float")), "the same"),
-    "/money/movements/{id}/make": "test_second_operator.py",
-    "/money/movements/{id}/refuse": "the same",
+    "/money/movements/{movement_id}/make": "test_second_operator.py",
+    "/money/movements/{movement_id}/refuse": "the same",
 }
 TOMORROW = local_day(datetime.now(UTC)) + timedelta(days=1)
 WHY = {"reason": "Asked"}
@@ -63,7 +63,7 @@ MERCHANT: list[tuple[str, dict[str, str], str]] = [
     ("fees", {**WHY, **FEES, "from": str(TOMORROW)}, "fees.schedule"),
     ("cancel-fees", {"starts_at": start_of(TOMORROW).isoformat()}, "fees.cancel"),
     ("password-link", {"email": "boat@shop.example"}, "password_link.issue"),
-    ("funds", {**WHY, "kind": "correct", "moved": "5", "earlier": "0"}, "merchant.adjust"),
+    ("funds", {**WHY, "kind": "correct", "amount": "5", "earlier": "0"}, "merchant.adjust"),
     ("payout-terms", {"payout_minimum": "5", "payout_fee": "0"}, "payout_terms.change"),
     ("pause", WHY, "merchant.update"),
     ("resume", {}, "merchant.update"),

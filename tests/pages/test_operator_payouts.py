@@ -78,7 +78,7 @@ async def test_a_preview_shows_amounts_and_reasons(bank_service: Service, financ
     finance.send(
         f"/merchants/{paused.id}", "/payout-terms", **terms, paused_reason="Documents missing"
     )
-    correction = {"kind": "correct", "moved": "-2.50", "reason": "Chargeback", "earlier": "0"}
+    correction = {"kind": "correct", "amount": "-2.50", "reason": "Chargeback", "earlier": "0"}
     finance.send(f"/merchants/{negative.id}", "/funds", **correction, below_zero="on")
     shown = finance.get("/payouts/preview", day=str(YESTERDAY)).text
     paid, left = shown.split('id="left"')
@@ -199,7 +199,7 @@ async def test_the_bank_answers_each_order(bank_service: Service, finance: Desk)
     found = [await balance_of(shop) for shop in shops]
     assert sorted(each.available for each in found) in ([0, 20_000], [0, 30_000])
     assert [each.in_transit for each in found] == [0, 0]
-    for answer, status in (("", 422), ("return", 422), ("keep x", 422), ("settle LP9", 404)):
+    for answer, status in (("", 422), ("return", 400), ("keep x", 422), ("settle LP9", 404)):
         assert finance.send(page, "/answer", answer=answer).status_code == status
     assert finance.send(page, "/answer", answer="settle").status_code == 409
 
@@ -260,7 +260,7 @@ async def test_an_old_log_in_enters_the_password_again(
         (page, "/approve", {}),
         (page, "/cancel", {}),
         ("/payouts/preview", "", {"day": str(YESTERDAY)}),
-        (merchant, "/funds", {"kind": "hold", "moved": "1", "reason": "x", "earlier": "0"}),
+        (merchant, "/funds", {"kind": "hold", "amount": "1", "reason": "x", "earlier": "0"}),
         (merchant, "/payout-terms", {"payout_minimum": "1", "payout_fee": "0"}),
         ("/float", "", {"day": str(YESTERDAY), "bank_closing": "1", "note": "x"}),
         ("/float/sweep", "", {"amount": "1", "last": "0"}),
@@ -284,7 +284,7 @@ async def test_money_is_held_released_and_corrected(bank_service: Service, finan
     page = f"/merchants/{shop.id}"
 
     def move(earlier: int, kind: str, moved: str, **more: str) -> Any:
-        fields = {"kind": kind, "moved": moved, "reason": "Dispute <i>7</i>", **more}
+        fields = {"kind": kind, "amount": moved, "reason": "Dispute <i>7</i>", **more}
         return finance.send(page, "/funds", earlier=str(earlier), **fields)
 
     for kind, moved in (("hold", "x"), ("hold", "0"), ("hold", "-1"), ("steal", "1")):
@@ -319,7 +319,7 @@ async def test_one_form_sent_eight_times_at_once_acts_once(
     bank_service: Service, finance: Desk
 ) -> None:
     shop = await paid_shop(bank_service, 30_000)
-    fields = {"kind": "hold", "moved": "10", "reason": "Dispute", "earlier": "0"}
+    fields = {"kind": "hold", "amount": "10", "reason": "Dispute", "earlier": "0"}
     with ThreadPoolExecutor(8) as pool:
         answers = list(
             pool.map(

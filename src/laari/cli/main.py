@@ -82,8 +82,7 @@ for command in (
     cli.add_command(command)
 for command in (*contacts.COMMANDS, *identities.COMMANDS):
     customer.add_command(command)
-for command in merchant_money.COMMANDS:
-    merchant.add_command(command)
+merchant_money.add_to(merchant)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import re
 from asyncpg import Connection
 
 from laari.operations.fields import Field, Text, flag, reason
-from laari.operations.operation import Operation, Subject
+from laari.operations.operation import Operation, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
@@ -17,13 +17,13 @@ from laari.store.reads.holders import Holder
 _ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
-async def find(connection: Connection, written: str) -> Holder | None:
+async def find(connection: Connection, customer: str) -> Holder | None:
     """By the customer's id or the account number of the wallet."""
-    customer_id = ids.read_id(ids.CUSTOMER, written)
+    customer_id = ids.read_id(ids.CUSTOMER, customer)
     if customer_id is not None:
         return await holders.by_customer(connection, customer_id)
-    if _ACCOUNT.fullmatch(written):
-        return await holders.by_account(connection, int(written))
+    if _ACCOUNT.fullmatch(customer):
+        return await holders.by_account(connection, int(customer))
     return None
 
 
@@ -51,8 +51,9 @@ def described(holder: Holder) -> dict[str, object]:
 CUSTOMER = Subject(
     "customer",
     "CUSTOMER is an id or an account number.",
+    (Field("customer", Text(255), positional=True),),
     find,
-    "no customer has the id or account number",
+    "no customer has the id or account number {customer!r}",
     described,
 )
 
@@ -70,7 +71,7 @@ FREEZE = Operation(
         flag("silent", "Do not name the freeze on the customer's pages."),
         flag("change", "Replace the reason and silence of a freeze."),
     ),
-    command=_freeze,
+    run=command(_freeze),
     done="The wallet is frozen. Nothing leaves it from now on.",
     about="""Stop money from leaving a customer's wallet.
 
@@ -90,7 +91,7 @@ UNFREEZE = Operation(
     needs=UnfreezeWallet.permission,
     subject=CUSTOMER,
     fields=(reason(),),
-    command=_unfreeze,
+    run=command(_unfreeze),
     done="Money can leave the wallet again.",
     about="Let money leave a frozen wallet again.",
 )
@@ -105,7 +106,7 @@ SET_TIER = Operation(
     needs=SetTier.permission,
     subject=CUSTOMER,
     fields=(Field("tier", Text(100), positional=True), reason()),
-    command=_set_tier,
+    run=command(_set_tier),
     done="The tier is changed.",
     about="""Set the tier of a customer's wallet.
 

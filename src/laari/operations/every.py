@@ -1,9 +1,9 @@
 """All operations, in the order of the documentation."""
 
-from laari.operations import bank, customers
+from laari.operations import bank, customers, merchant_money, movements, payouts, wallets
 from laari.operations.operation import AnyOperation, Operation
 
-SUBJECTS = (customers, bank)
+SUBJECTS = (customers, wallets, movements, merchant_money, payouts, bank)
 OPERATIONS: tuple[AnyOperation, ...] = tuple(
     each for subject in SUBJECTS for each in vars(subject).values() if isinstance(each, Operation)
 )

@@ -1,11 +1,15 @@
 """The values that people give to an operation, as text: from a form or from the command line."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from laari.rules.terms import MAX_REASON
+from laari.rules import terms
+from laari.rules.day_ranges import read_day
+from laari.rules.ids import read_id
+from laari.rules.money import read_rufiyaa, rufiyaa
 
-MAX_DIGITS = 18  # of an account number
+MAX_DIGITS = 18  # of an account number, an amount in laari and a number
 
 
 class FieldError(Exception):
@@ -13,7 +17,7 @@ class FieldError(Exception):
 
 
 class Kind(Protocol):
-    def read(self, written: str) -> object:
+    def read(self, written: str, *, on_page: bool) -> object:
         """The value that a text names; raises `FieldError`."""
         ...
 
@@ -22,7 +26,7 @@ class Kind(Protocol):
 class Text:
     longest: int
 
-    def read(self, written: str) -> str:
+    def read(self, written: str, *, on_page: bool) -> str:
         text = written.strip()
         if not 1 <= len(text) <= self.longest or not text.isprintable():
             raise FieldError(f"must be 1 to {self.longest} printable characters, not blank.")
@@ -33,26 +37,106 @@ class Text:
 class Account:
     """The number of a wallet."""
 
-    def read(self, written: str) -> int:
+    def read(self, written: str, *, on_page: bool) -> int:
         digits = written.strip()
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS):
+        if not _is_digits(digits):
             raise FieldError("must be an account number, which has only digits.")
         return int(digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    lowest: int
+    highest: int
+
+    def read(self, written: str, *, on_page: bool) -> int:
+        sign, digits = written[:1], written[1:] if written[:1] in ("+", "-") else written
+        number = int(digits) if _is_digits(digits) else None
+        if number is not None and sign == "-":
+            number = -number
+        if number is None or not self.lowest <= number <= self.highest:
+            raise FieldError(f"must be a whole number from {self.lowest} to {self.highest}.")
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """In laari for programs on the command line, in rufiyaa for people on a page."""
+
+    lowest: int
+    highest: int
+
+    def read(self, written: str, *, on_page: bool) -> int:
+        if not on_page:
+            return Number(self.lowest, self.highest).read(written, on_page=False)
+        laari = read_rufiyaa(written)
+        if laari is None:
+            raise FieldError("must be in rufiyaa, such as 125.50.")
+        if not self.lowest <= laari <= self.highest:
+            bounds = f"MVR {rufiyaa(self.lowest)} to MVR {rufiyaa(self.highest)}"
+            raise FieldError(f"must be from {bounds}.")
+        return laari
+
+
+@dataclass(frozen=True, slots=True)
+class Id:
+    """An id with a prefix; `of` says whose it is, such as "a movement's id"."""
+
+    prefix: str
+    of: str
+
+    def read(self, written: str, *, on_page: bool) -> object:
+        found = read_id(self.prefix, written.strip())
+        if found is None:
+            raise FieldError(f"must be {self.of}: {self.prefix} and 32 hexadecimal digits.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    def read(self, written: str, *, on_page: bool) -> object:
+        found = read_day(written)
+        if found is None:
+            raise FieldError("must be a day such as 2027-07-01.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    values: tuple[str, ...]
+
+    def read(self, written: str, *, on_page: bool) -> str:
+        if written not in self.values:
+            raise FieldError(f"must be {' or '.join(self.values)}.")
+        return written
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
     """Given or not."""
 
-    def read(self, written: str) -> bool:
+    def read(self, written: str, *, on_page: bool) -> bool:
         return written == "on"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A count that the page showed. A form that is sent twice acts once: the count has changed."""
+
+    def read(self, written: str, *, on_page: bool) -> int:
+        return int(written) if _is_digits(written) else -1  # which never matches
+
+
+def _is_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """One value. `about` explains it in the help of the command.
 
-    On the command line it is an option, or an argument if it is `positional`.
+    On the command line it is an option, or an argument if it is `positional`, with the name
+    `typed` if that is another one there. A value `of_page` is in the form and never typed.
     """
 
     name: str
@@ -60,20 +144,45 @@ class Field:
     about: str = ""
     required: Literal["always", "on pages", "never"] = "always"
     positional: bool = False
+    typed: str = ""
+    default: str | None = None
+    of_page: bool = False
+
+    @property
+    def typed_name(self) -> str:
+        return self.typed or self.name
 
     def read(self, written: str | None, *, on_page: bool) -> object:
         """The value of a text; a missing or empty one is None or False, if that is allowed."""
         if isinstance(self.kind, Flag):
-            return self.kind.read(written or "")
+            return self.kind.read(written or "", on_page=on_page)
+        written = written or self.default
         is_required = self.required == "always" or (on_page and self.required == "on pages")
         if not written and not is_required:
             return None
-        return self.kind.read(written or "")
+        return self.kind.read(written or "", on_page=on_page)
 
 
-def reason(required: Literal["always", "on pages"] = "on pages") -> Field:
-    return Field("reason", Text(MAX_REASON), "Only operators see it.", required)
+def read_form(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, object]:
+    """The values of a form; raises `FieldError` with a whole sentence."""
+    given: dict[str, object] = {}
+    for field in fields:
+        try:
+            given[field.name] = field.read(form.get(field.name), on_page=True)
+        except FieldError as error:
+            raise FieldError(f"The {field.name.replace('_', ' ')} {error}") from None
+    return given
+
+
+def reason(
+    required: Literal["always", "on pages"] = "on pages", about: str = "Only operators see it."
+) -> Field:
+    return Field("reason", Text(terms.MAX_REASON), about, required)
 
 
 def flag(name: str, about: str) -> Field:
     return Field(name, Flag(), about, "never")
+
+
+def seen(name: str) -> Field:
+    return Field(name, Seen(), of_page=True)

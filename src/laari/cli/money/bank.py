@@ -1,32 +1,36 @@
 """`laari bank`, `laari float` and `laari fees`: money at the bank."""
 
 from datetime import UTC, date, datetime, timedelta
+from inspect import cleandoc
 from typing import IO
 
 import click
 
-from laari.cli.money.bank_imports import book_statement, described_gaps, would_book
-from laari.cli.money.wallets import SignedAmount
+from laari.cli.money.bank_imports import would_book
 from laari.cli.terminal import fields
-from laari.cli.terminal.declared import add_commands
-from laari.cli.terminal.operation import actor, database_operation, operation, submit
-from laari.cli.terminal.operator_login import deciding_operator, operator_option
+from laari.cli.terminal.declared import SignedAmount, act, add_commands, options_of, shown
+from laari.cli.terminal.operation import database_operation, operation
+from laari.cli.terminal.operator_login import deciding_operator
 from laari.cli.terminal.permission import needs
-from laari.cli.terminal.waiting import asked, move
 from laari.errors import LaariError
-from laari.operations.bank import ASSIGN, CHARGE, SEND_BACK, UNMATCH, described
-from laari.process.open import Service
-from laari.rules.banking.bank_lines import SignFloat
-from laari.rules.banking.bank_matches import MatchLine
-from laari.rules.banking.bank_statement import (
-    MAX_BYTES,
-    StatementError,
+from laari.operations.bank import (
+    ASSIGN,
+    CHARGE,
+    IMPORT,
+    MATCH,
+    SEND_BACK,
+    SIGN,
+    UNMATCH,
+    described,
+    gap_shapes,
 )
-from laari.rules.banking.merchant_money import SweepFees
+from laari.operations.merchant_money import SWEEP
+from laari.process.open import Service
+from laari.rules.banking.bank_statement import MAX_BYTES, StatementError
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import FeeSweep, PendingMovement
+from laari.rules.records import FloatSignoff
 from laari.rules.world import MovementKey
 from laari.store import bank_statements
 from laari.store.bank_statements import asking
@@ -42,19 +46,12 @@ def bank() -> None:
     """Statements of the live bank account."""
 
 
-@bank.command("import")
+@bank.command("import", help=cleandoc(IMPORT.about))
 @click.argument("file", type=click.File("rb"))
 @click.option("--dry-run", is_flag=True, help="Only show what would be booked.")
 @operation
-@needs("bank.import")
-async def import_(service: Service, file: IO[bytes], dry_run: bool) -> dict[str, object]:
-    """Import the bank's statement from a CSV file.
-
-    Its columns are date, reference, description, debit, credit and balance. A line with the number
-    of a wallet becomes a top-up. A line with the reference of an order answers it. Other money is
-    unallocated until you assign it. Each line counts once, and a wrong file changes nothing. Above
-    LAARI_SECOND_OPERATOR_ABOVE, all of it waits for a second person.
-    """
+@needs(IMPORT.needs)
+async def import_(service: Service, file: IO[bytes], dry_run: bool) -> object:
     content, today = file.read(MAX_BYTES + 1), local_day(datetime.now(UTC))
     async with connection_to(service.dsn) as connection:
         try:
@@ -65,8 +62,7 @@ async def import_(service: Service, file: IO[bytes], dry_run: bool) -> dict[str,
             raise LaariError(str(error)) from None
         digest = await bank_statements.digest_of(content)
         await bank_statements.keep(connection, digest, content, datetime.now(UTC))
-    booked = await book_statement(service, actor(), digest)
-    return await asked(service, booked) if isinstance(booked, PendingMovement) else booked
+    return await shown(service, IMPORT, None, await act(service, IMPORT, None, {"digest": digest}))
 
 
 @bank.command()
@@ -80,26 +76,20 @@ async def lines(connection: Connection, only_open: bool, limit: int) -> list[dic
     return [described(line) for line in found]
 
 
-@bank.command()
-@click.argument("reference")
+@bank.command(help=cleandoc(MATCH.about))
+@options_of(MATCH)
 @click.option("--returned", metavar="REFERENCE", help="The receipt that was sent back.")
 @click.option("--sweep", type=fields.integer(1, MAX_MONEY), help="The number of the sweep.")
 @click.option("--order", metavar="REFERENCE", help="The order that left and came back.")
 @operation
-@needs("bank.import")
+@needs(MATCH.needs)
 async def match(
     service: Service,
     reference: str,
     returned: str | None,
     sweep: int | None,
     order: str | None,
-) -> dict[str, object]:
-    """Close a line whose money the books have sent before.
-
-    This is a receipt that was sent back, a sweep of fees, or an order of which the books have only
-    the return, of the same amount. Nothing is booked. Without an option, the movements of this
-    amount are named.
-    """
+) -> object:
     given: list[MovementKey] = []
     if returned is not None:
         given.append(("sent_back", returned))
@@ -109,7 +99,9 @@ async def match(
         given.append(("order", order.upper()))
     if len(given) != 1:
         raise LaariError(await _candidates(service, reference))
-    return described(await submit(service, MatchLine(actor(), reference, given[0])))
+    kind, name = given[0]
+    values = {"reference": reference, "kind": kind, "name": name}
+    return await shown(service, MATCH, None, await act(service, MATCH, None, values))
 
 
 async def _candidates(service: Service, reference: str) -> str:
@@ -127,17 +119,10 @@ async def _candidates(service: Service, reference: str) -> str:
 add_commands(bank, ASSIGN, SEND_BACK, CHARGE, UNMATCH)
 
 
-@click.command("float", cls=SignedAmount)
-@click.option("--day", type=fields.day, help="Day in Maldivian time; yesterday if omitted.")
-@click.option(
-    "--bank-closing",
-    type=fields.integer(-MAX_MONEY, MAX_MONEY),
-    help="The bank's closing balance in laari: signs the day off.",
-)
-@click.option("--note", type=fields.text(500), help="Explains a difference.")
-@operator_option
+@click.command("float", cls=SignedAmount, help=cleandoc(SIGN.about))
+@options_of(SIGN)
 @operation
-@needs("bank.import")
+@needs(SIGN.needs)
 async def float_command(
     service: Service,
     day: date | None,
@@ -145,19 +130,16 @@ async def float_command(
     note: str | None,
     email: str | None,
 ) -> dict[str, object]:
-    """Show a day of the live bank account, and sign it off.
-
-    Shows the opening balance, sums in and out, and the closing balance of the books, by the days of
-    the bank's lines. The closing balance of the statement is shown beside it. A difference needs a
-    note. With LAARI_SECOND_OPERATOR_ABOVE, the operator logs in to sign off.
-    """
     day = day or local_day(datetime.now(UTC)) - timedelta(days=1)
     async with connection_to(service.dsn) as connection:
         found = await float_of(connection, day)
     signed = found.signed
     if bank_closing is not None:
-        signer = await deciding_operator(service, email, "bank.import")
-        signed = await submit(service, SignFloat(signer, day, found.closing, bank_closing, note))
+        signer = await deciding_operator(service, email, SIGN.needs)
+        given = {"day": day, "bank_closing": bank_closing, "note": note}
+        made = await act(service, SIGN, None, given, signer)
+        assert isinstance(made, FloatSignoff)
+        signed = made
     elif note is not None or email is not None:
         raise LaariError("use --note and --operator with --bank-closing")
     return {
@@ -174,7 +156,7 @@ async def float_command(
         "signed_by": None if signed is None else signed.actor_name,
         "signed_at": None if signed is None else show_time(signed.created_at),
         "note": None if signed is None else signed.note,
-        "gaps": described_gaps(found.statement.gaps),
+        "gaps": gap_shapes(found.statement.gaps),
         "movements": [
             {"kind": kind, "direction": direction, "amount": amount}
             for direction, sums in (("in", found.came_in), ("out", found.went_out))
@@ -188,21 +170,6 @@ def fees() -> None:
     """Fees that the service earned."""
 
 
-@fees.command()
-@click.argument("laari", type=fields.integer(1, MAX_MONEY))
-@operation
-@needs("payouts.run")
-async def sweep(service: Service, laari: int) -> dict[str, object]:
-    """Record that earned fees were taken out of the live bank account."""
-
-    async def done(swept: FeeSweep) -> dict[str, object]:
-        async with connection_to(service.dsn) as connection:
-            left = (await reads.earned_fees(connection, ["live"]))["live"]
-        return {"sweep": swept.number, "amount": swept.amount, "fees_left": left.balance}
-
-    return await move(service, SweepFees(actor(), "live", laari), done)
-
-
 @fees.command("show")
 @database_operation
 @needs("statements.read")
@@ -211,5 +178,7 @@ async def show_fees(connection: Connection) -> dict[str, object]:
     found = (await reads.earned_fees(connection, ["live"]))["live"]
     return {"fees": found.balance, "sweeps": found.last_sweep}
 
+
+add_commands(fees, SWEEP)
 
 COMMANDS: tuple[click.Command, ...] = (bank, float_command, fees)

@@ -1,6 +1,5 @@
 """`laari payout list|show|runs`: payouts of both modes, and the operator's runs."""
 
-from datetime import UTC, datetime
 from uuid import UUID
 
 import click
@@ -9,13 +8,14 @@ from laari.cli.terminal import fields
 from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
+from laari.operations.payouts import find_run, order_shape, payout_shape, run_line, run_shape
 from laari.rules import ids
-from laari.rules.banking.bank_accounts import masked
 from laari.rules.banking.payouts import tenant_of
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS
-from laari.rules.records import BankOrder, Mode, Payout, PayoutRun, Tenant
+from laari.rules.records import Mode, Payout, PayoutRun
+from laari.store.bank_statements import asking
 from laari.store.postgres.pool import Connection
 from laari.store.reads.money import payouts
 
@@ -46,7 +46,7 @@ async def list_payouts(
 async def show(connection: Connection, what: str) -> dict[str, object]:
     """Show a payout with its orders, or a run with its payouts."""
     if what.isdecimal():
-        return await run_shown(connection, await find_run(connection, run_number(what)))
+        return await run_shape(asking(connection), await known_run(connection, run_number(what)))
     found = await _find_payout(connection, what)
     (listed,) = await _listed(connection, [found])
     return {
@@ -57,7 +57,7 @@ async def show(connection: Connection, what: str) -> dict[str, object]:
         "settled_at": show_or_none(found.settled_at),
         "returned_at": show_or_none(found.returned_at),
         "cancelled_at": show_or_none(found.cancelled_at),
-        "orders": [_order(each) for each in await payouts.orders(connection, [found.id])],
+        "orders": [order_shape(each) for each in await payouts.orders(connection, [found.id])],
     }
 
 
@@ -68,61 +68,24 @@ async def show(connection: Connection, what: str) -> dict[str, object]:
 async def runs(connection: Connection, limit: int) -> list[dict[str, object]]:
     """List runs, newest first."""
     found = await payouts.runs(connection, "live", limit)
-    return [
-        {**_described(each.run), "payouts": each.payouts, "total": each.total} for each in found
-    ]
-
-
-def payout_id(text: str) -> UUID:
-    found = ids.read_id(ids.PAYOUT, text)
-    if found is None:
-        raise LaariError(f"no payout has the id {text}")
-    return found
+    return [{**run_line(each.run), "payouts": each.payouts, "total": each.total} for each in found]
 
 
 async def _find_payout(connection: Connection, text: str) -> Payout:
-    found = (await payouts.by_id(connection, [payout_id(text)])).get(payout_id(text))
+    payout_id = ids.read_id(ids.PAYOUT, text)
+    found = None
+    if payout_id is not None:
+        found = (await payouts.by_id(connection, [payout_id])).get(payout_id)
     if found is None:
         raise LaariError(f"no payout has the id {text}")
     return found
 
 
-async def find_run(connection: Connection, number: int) -> PayoutRun:
-    found = await payouts.run_by_number(connection, "live", number)
+async def known_run(connection: Connection, number: int) -> PayoutRun:
+    found = await find_run(connection, number)
     if found is None:
         raise LaariError(f"no run has the number {number}")
     return found
-
-
-async def run_shown(connection: Connection, found: PayoutRun) -> dict[str, object]:
-    joined = await payouts.of_run(connection, found.id)
-    by_id = await payouts.tenants_of(connection, joined)
-    orders = await payouts.orders(connection, [each.id for each in joined])
-    left = [each for each in joined if each.status != "cancelled"]
-    now = datetime.now(UTC)
-    return {
-        **_described(found),
-        "count": len(left),
-        "total": sum(each.amount for each in left),
-        "payouts": [described(each, tenant_of(by_id, each)) for each in joined],
-        "recent_bank_accounts": [
-            _recent(each) for each in await payouts.recent_accounts(connection, joined, now)
-        ],
-        "orders": [_order(each) for each in orders],
-    }
-
-
-def _recent(found: payouts.RecentAccount) -> dict[str, object]:
-    account = found.account
-    return {
-        "owner": found.owner,
-        "holder": account.holder,
-        "bank": account.bank,
-        "number": masked(account.account_number),
-        "entered_by": account.entered_by,
-        "entered_at": show_time(account.created_at),
-        "effective_at": show_time(account.effective_at),
-    }
 
 
 async def _listed(connection: Connection, found: list[Payout]) -> list[dict[str, object]]:
@@ -131,65 +94,11 @@ async def _listed(connection: Connection, found: list[Payout]) -> list[dict[str,
     joined: dict[UUID, PayoutRun] = await payouts.run_by_id(connection, list(run_ids))
     return [
         {
-            **described(each, tenant_of(by_id, each)),
+            **payout_shape(each, tenant_of(by_id, each)),
             "run": None if each.run_id is None else joined[each.run_id].number,
         }
         for each in found
     ]
-
-
-def merchant(tenant: Tenant) -> dict[str, object]:
-    return {"merchant_id": tenant.merchant_id, "merchant": tenant.merchant_name}
-
-
-def owner_of(found: Payout | None, tenant: Tenant | None) -> dict[str, object]:
-    """The merchant of a payout, or the account of a withdrawal."""
-    if tenant is not None:
-        return {**merchant(tenant), "account": None}
-    account = None if found is None else str(found.account)
-    return {"merchant_id": None, "merchant": None, "account": account}
-
-
-async def payout_shown(connection: Connection, found: Payout) -> dict[str, object]:
-    by_id = await payouts.tenants_of(connection, [found])
-    return described(found, tenant_of(by_id, found))
-
-
-def described(found: Payout, tenant: Tenant | None) -> dict[str, object]:
-    """A payout of a merchant, or a withdrawal from an account."""
-    return {
-        "id": ids.show_id(ids.PAYOUT, found.id),
-        "mode": "live" if tenant is None else tenant.mode,
-        **owner_of(found, tenant),
-        "amount": found.amount,
-        "fee": found.fee,
-        "status": found.status,
-        "returned_amount": found.returned_amount,
-        "created_at": show_time(found.created_at),
-    }
-
-
-def _order(order: BankOrder) -> dict[str, object]:
-    return {
-        "reference": order.reference,
-        "payout_id": ids.show_id(ids.PAYOUT, order.payout_id),
-        "amount": order.amount,
-        "status": order.status,
-    }
-
-
-def _described(found: PayoutRun) -> dict[str, object]:
-    return {
-        "run": found.number,
-        "day": str(found.day),
-        "status": found.status,
-        "created_at": show_time(found.created_at),
-        "created_by": found.created_by,
-        "approved_by": found.approved_by,
-        "approved_at": show_or_none(found.approved_at),
-        "sent_by": found.sent_by,
-        "sent_at": show_or_none(found.sent_at),
-    }
 
 
 COMMANDS: tuple[click.Command, ...] = (list_payouts, show, runs)

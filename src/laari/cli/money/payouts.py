@@ -4,55 +4,48 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
+from inspect import cleandoc
 from pathlib import Path
-from typing import Any, Literal
-from uuid import UUID
+from typing import Any
 
 import click
 
 from laari.cli.money import payout_lists
-from laari.cli.money.payout_lists import (
-    described,
-    find_run,
-    merchant,
-    owner_of,
-    payout_id,
-    payout_shown,
-    run_number,
-    run_shown,
-)
 from laari.cli.terminal import fields
+from laari.cli.terminal.declared import act, add_commands, options_of, shown, subject_of
 from laari.cli.terminal.operation import actor, deciding, operation, submit
-from laari.cli.terminal.operator_login import deciding_operator, operator_option
+from laari.cli.terminal.operator_login import deciding_operator
 from laari.cli.terminal.output import complain, confirm, is_interactive, path_text
 from laari.cli.terminal.permission import needs
-from laari.cli.terminal.waiting import asked
 from laari.errors import LaariError
+from laari.operations.payouts import (
+    APPROVE,
+    CANCEL,
+    RETURN,
+    RUN,
+    SEND,
+    SETTLE,
+    merchant_shape,
+    owner_shape,
+    payout_shape,
+    recent_shape,
+    run_shape,
+)
 from laari.process.open import Service
-from laari.rules import ids
-from laari.rules.banking.approval import ApproveRun
 from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
-from laari.rules.banking.payout_runs import (
-    AnswerPayout,
-    CancelPayout,
-    CancelRun,
-    OpenRun,
-    Run,
-    SendRun,
-    joining,
-)
+from laari.rules.banking.payout_runs import OpenRun, joining
 from laari.rules.banking.payouts import RequestPayout, tenant_of
 from laari.rules.calendar import local_day
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.records import BankHoliday, Mode, Payout, PendingMovement, Tenant
+from laari.rules.records import BankHoliday, Mode, Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
 from laari.store import payout_filling
 from laari.store.bank_statements import asking
 from laari.store.merchants import merchants
 from laari.store.payout_filling import Expected
-from laari.store.postgres.pool import Connection, connection_to
+from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import bank_files, payouts
 
 
@@ -87,7 +80,7 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
     }
     if dry_run:
         paid = [
-            {**owner_of(None, each.tenant), "amount": each.amount, "fee": each.fee}
+            {**owner_shape(None, each.tenant), "amount": each.amount, "fee": each.fee}
             for each in found.payable
         ]
         answer["payouts"] = paid + [_requested(each, found.tenants) for each in found.waiting]
@@ -97,7 +90,7 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
         {**_requested(each.payout, found.tenants), "reason": each.reason} for each in found.held
     ]
     answer["not_paid"] = [
-        {**merchant(each.tenant), "available": each.available, "reason": each.refusal.message}
+        {**merchant_shape(each.tenant), "available": each.available, "reason": each.refusal.message}
         for each in found.left_out
         if each.refusal is not None
     ]
@@ -105,7 +98,7 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
 
 
 def _requested(found: Payout, known: Mapping[int, Tenant]) -> dict[str, object]:
-    owner = owner_of(found, tenant_of(known, found))
+    owner = owner_shape(found, tenant_of(known, found))
     return {**owner, "amount": found.amount, "fee": found.fee}
 
 
@@ -118,80 +111,61 @@ async def _make_run(service: Service, day: date, found: Expected) -> dict[str, o
         commands = joining(actor(), opened, found.waiting_ids, found.payable_ids)
         refused = await payout_filling.fill(decide, found, commands)
     async with connection_to(service.dsn) as connection:
-        shown = await run_shown(connection, opened)
+        shown = await run_shape(asking(connection), opened)
     return {
         **shown,
         "refused": [
-            {**owner_of(each.payout, each.tenant), "reason": each.reason} for each in refused
+            {**owner_shape(each.payout, each.tenant), "reason": each.reason} for each in refused
         ],
     }
 
 
-@payout.command()
-@click.argument("number", metavar="RUN", type=run_number)
-@click.option("--total", type=fields.integer(1, MAX_MONEY), help="The total that you checked.")
-@operator_option
+@payout.command(help=cleandoc(APPROVE.about))
+@options_of(APPROVE)
 @operation
-@needs("payouts.run")
-async def approve(
-    service: Service, number: int, total: int | None, email: str | None
-) -> dict[str, object]:
-    """Approve a run, so that its file can be made.
-
-    With LAARI_SECOND_OPERATOR_ABOVE, another operator than the one who opened the run logs in for
-    this, and names its total. Otherwise this is so if the runs of the day are above
-    LAARI_PAYOUT_APPROVAL_ABOVE.
-    """
-    async with connection_to(service.dsn) as connection:
-        found = await find_run(connection, number)
-        shown = await run_shown(connection, found)
-    total = _checked_total(service, shown, total)
-    approver = await deciding_operator(service, email, "payouts.run")
-    threshold = service.settings.payout_approval_above
-    return await _done(
-        service, await submit(service, ApproveRun(approver, found.id, threshold, total))
-    )
+@needs(APPROVE.needs)
+async def approve(service: Service, run: int, total: int | None, email: str | None) -> object:
+    found = await subject_of(service, RUN, run=run)
+    total = await _checked_total(service, found, total)
+    approver = await deciding_operator(service, email, APPROVE.needs)
+    approved = await act(service, APPROVE, found, {"total": total}, approver)
+    return await shown(service, APPROVE, found, approved)
 
 
-def _checked_total(service: Service, shown: Mapping[str, Any], total: int | None) -> int:
+async def _checked_total(service: Service, run: PayoutRun, total: int | None) -> int:
     """The total that a person has seen. A script may leave it out if nobody has to control it."""
     if total is not None:
         return total
+    async with connection_to(service.dsn) as connection:
+        joined = await payouts.of_run(connection, run.id)
+        recent = await payouts.recent_accounts(connection, joined, datetime.now(UTC))
+    total = sum(each.amount for each in joined if each.status != "cancelled")
     if is_interactive():
-        for account in shown["recent_bank_accounts"]:
+        for account in map(recent_shape, recent):
             complain("new bank account: " + ", ".join(map(str, account.values())))
-        question = f"Approve run {shown['run']} of MVR {rufiyaa(shown['total'])}?"
-        if not confirm(question):
+        if not confirm(f"Approve run {run.number} of MVR {rufiyaa(total)}?"):
             raise LaariError("nothing was approved")
     elif service.settings.second_operator_above is not None:
         raise LaariError("use --total with the total that you checked")
-    return int(shown["total"])
+    return total
 
 
-@payout.command()
-@click.argument("number", metavar="RUN", type=run_number)
+@payout.command(help=cleandoc(SEND.about))
+@options_of(SEND)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it here.")
 @operation
-@needs("payouts.run")
-async def file(service: Service, number: int, out: Path | None) -> dict[str, object]:
-    """Make the bank's file, or write it again.
-
-    The payouts are sent with the first call. Later calls write the same bytes.
-    """
+@needs(SEND.needs)
+async def file(service: Service, run: int, out: Path | None) -> dict[str, object]:
     require_absent(out)
-    most = service.settings.payout_order_limit
-    async with connection_to(service.dsn) as connection:
-        found = await find_run(connection, number)
-        holidays = await payouts.holidays(connection)
-    value_date = bank_day_from(local_day(datetime.now(UTC)), holidays)
-    await submit(service, SendRun(actor(), found.id, value_date, most))
+    found = await subject_of(service, RUN, run=run)
+    await act(service, SEND, found, {})
     async with connection_to(service.dsn) as connection:
         made = await bank_files.handed_out(connection, found.id)
     assert made is not None  # the run is sent
     if out is not None:
         write_new(out, made.content)
     return {
-        "run": number,
+        "run": run,
         "value_date": str(made.value_date),
         "orders": made.order_count,
         "total": made.total,
@@ -226,50 +200,6 @@ def _named(out: Path) -> Iterator[None]:
 
 
 @payout.command()
-@click.argument("what", metavar="PAYOUT|ORDER|RUN")
-@operation
-@needs("payouts.run")
-async def settle(service: Service, what: str) -> list[dict[str, object]]:
-    """Record that the bank has paid.
-
-    Names a payout, one of its orders, or a run with all of its payouts.
-    """
-    return await _answer(service, what, "settle")
-
-
-@payout.command("return")
-@click.argument("what", metavar="PAYOUT|ORDER")
-@operation
-@needs("payouts.run")
-async def return_(service: Service, what: str) -> list[dict[str, object]]:
-    """Record that the bank has returned money.
-
-    Names a payout or one of its orders. The money is available to the merchant at once.
-    """
-    if what.isdecimal():
-        raise LaariError("name a payout (po_…) or an order (LP…), not a run")
-    return await _answer(service, what, "return")
-
-
-@payout.command()
-@click.argument("what", metavar="PAYOUT|RUN")
-@operation
-@needs("payouts.run")
-async def cancel(service: Service, what: str) -> dict[str, object]:
-    """Cancel a payout or a run before it is sent.
-
-    The money is available again.
-    """
-    if what.isdecimal():
-        async with connection_to(service.dsn) as connection:
-            found = await find_run(connection, run_number(what))
-        return await _done(service, await submit(service, CancelRun(actor(), found.id)))
-    cancelled = await submit(service, CancelPayout(actor(), payout_id(what)))
-    async with connection_to(service.dsn) as connection:
-        return await payout_shown(connection, cancelled)
-
-
-@payout.command()
 @click.argument("merchant_id")
 @click.option("--mode", type=fields.MODE, default="live", help="Mode of the balance.")
 @operation
@@ -281,7 +211,7 @@ async def request(service: Service, merchant_id: str, mode: Mode) -> dict[str, o
     """
     async with connection_to(service.dsn) as connection:
         tenant = await merchants.tenant_of(connection, merchant_id, mode)
-    return described(await submit(service, RequestPayout(tenant.id, actor())), tenant)
+    return payout_shape(await submit(service, RequestPayout(tenant.id, actor())), tenant)
 
 
 @payout.command()
@@ -318,7 +248,7 @@ async def terms(
         new = NewTerms(**changes)
         found = await submit(service, ChangePayoutTerms(actor(), tenant.id, new))
     return {
-        **merchant(tenant),
+        **merchant_shape(tenant),
         "mode": tenant.mode,
         "minimum": found.minimum,
         "fee": found.fee,
@@ -351,49 +281,6 @@ async def holidays(
     return [{"day": str(day), "name": called} for day, called in found.items()]
 
 
-async def _answer(
-    service: Service, what: str, action: Literal["settle", "return"]
-) -> list[dict[str, object]]:
-    async with connection_to(service.dsn) as connection:
-        targets = await _targets(connection, what)
-        done = []
-        async with deciding(service) as decide:
-            for target, reference in targets:
-                outcome = await decide(AnswerPayout(actor(), target, action, reference))
-                if isinstance(outcome, Refusal):
-                    raise LaariError(f"{ids.show_id(ids.PAYOUT, target)}: {outcome.message}")
-                if isinstance(outcome, PendingMovement):
-                    done.append(await asked(service, outcome))
-                else:
-                    done.append(await payout_shown(connection, outcome))
-    return done
-
-
-async def _targets(connection: Connection, what: str) -> list[tuple[UUID, str | None]]:
-    """The payouts that are answered, each whole or one of its orders."""
-    if what.isdecimal():
-        found = await find_run(connection, run_number(what))
-        sent: list[tuple[UUID, str | None]] = [
-            (each.id, None)
-            for each in await payouts.of_run(connection, found.id)
-            if each.status == "sent"
-        ]
-        if not sent:
-            raise LaariError(f"run {found.number} is {found.status}: no order waits for an answer")
-        return sent
-    number = ids.read_id(ids.PAYOUT, what)
-    if number is not None:
-        return [(number, None)]
-    order = (await payouts.order_by_reference(connection, [what.upper()])).get(what.upper())
-    if order is None:
-        raise LaariError(f"no payout or order is called {what}")
-    return [(order.payout_id, order.reference)]
-
-
-async def _done(service: Service, changed: Run) -> dict[str, object]:
-    async with connection_to(service.dsn) as connection:
-        return await run_shown(connection, changed.run)
-
-
 for command in payout_lists.COMMANDS:
     payout.add_command(command)
+add_commands(payout, SETTLE, RETURN, CANCEL)

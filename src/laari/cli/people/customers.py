@@ -130,7 +130,9 @@ async def list_newest(
     service: Service, mode: Mode | None, frozen: bool, limit: int, after: str | None
 ) -> list[dict[str, object]]:
     """List customers with their wallets, newest first."""
-    last = None if after is None else (await subject_of(service, CUSTOMER, after)).customer_id
+    last = (
+        None if after is None else (await subject_of(service, CUSTOMER, customer=after)).customer_id
+    )
     async with connection_to(service.dsn) as connection:
         found = await holders.newest(connection, limit, after=last, mode=mode, frozen=frozen)
     return [described(holder) for holder in found]
@@ -146,9 +148,9 @@ async def set_language(service: Service, customer: str, language: Language) -> d
 
     CUSTOMER is an id or an account number.
     """
-    holder = await subject_of(service, CUSTOMER, customer)
+    holder = await subject_of(service, CUSTOMER, customer=customer)
     await submit(service, SetLanguage(actor(), holder.customer_id, language))
-    return described(await subject_of(service, CUSTOMER, customer))
+    return described(await subject_of(service, CUSTOMER, customer=customer))
 
 
 @customer.command()
@@ -161,7 +163,7 @@ async def note(service: Service, customer: str, text: str | None) -> list[dict[s
 
     Without TEXT, this lists them. Only operators see notes, and nobody can change them.
     """
-    holder = await subject_of(service, CUSTOMER, customer)
+    holder = await subject_of(service, CUSTOMER, customer=customer)
     if text is not None:
         await submit(service, AddNote(actor(), holder.customer_id, text))
     async with connection_to(service.dsn) as connection:
@@ -174,7 +176,7 @@ async def note(service: Service, customer: str, text: str | None) -> list[dict[s
 async def _matching(service: Service, written: str) -> list[Holder]:
     """Returns the customers that match in any way: at least one, at most one too many."""
     if ids.read_id(ids.CUSTOMER, written) is not None:
-        return [await subject_of(service, CUSTOMER, written)]
+        return [await subject_of(service, CUSTOMER, customer=written)]
     text = written.strip()
     async with connection_to(service.dsn) as connection:
         exact = await holders.with_contact(

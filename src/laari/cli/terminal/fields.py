@@ -64,7 +64,6 @@ def text(longest: int) -> Callable[[str], str]:
 
 name = text(255)
 reason = text(terms.MAX_REASON)
-slip = text(100)
 
 
 def secret(value: str) -> str:

@@ -5,7 +5,8 @@ functions that read and check its fields raise `RefusedForm`.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
@@ -27,6 +28,7 @@ TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 P = TypeVar("P", bound=PageRequest)
 Handler: TypeAlias = Callable[[P], Awaitable[Reply]]
 FormHandler: TypeAlias = Callable[[P], Awaitable[Reply | Problem]]
+NO_OPERATION: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 Routes: TypeAlias = "list[PageRoute[Any]]"
 
 
@@ -37,7 +39,7 @@ class PageRoute(Generic[P]):
     A route of the dashboard or of the operator names the permission that it `needs`, and for its
     form perhaps another one; `own` routes are about the log-in or the person's own account.
     `upload` are the bytes of the largest file that its form may have; 0 refuses files.
-    `operation` is the name of the declared operation that its form runs, if there is one.
+    `runs` are the declared operations that its form runs, with the fields that choose each.
     """
 
     def __init__(
@@ -54,13 +56,13 @@ class PageRoute(Generic[P]):
         needs: Permission | None = None,
         to_change: Permission | None = None,
         upload: int = 0,
-        operation: str | None = None,
+        runs: Mapping[str, Mapping[str, str]] = NO_OPERATION,
     ) -> None:
         self.kind = kind
         self.path = kind.prefix + path
         self.get = get
         self.post = post
-        self.operation = operation
+        self.runs = runs
         self.access = Access(polled, own, hands_out, needs, to_change or needs)
         self._page = page or get
         if upload and needs is None:

@@ -46,6 +46,11 @@ def not_valid(details: BankDetails) -> Refusal | None:
     return None
 
 
+def read_details(holder: str, bank: str, number: str) -> BankDetails:
+    """A bank account as people write it: with any spaces."""
+    return BankDetails(" ".join(holder.split()), " ".join(bank.split()), "".join(number.split()))
+
+
 def is_same_name(one: str, other: str) -> bool:
     """Whether two names have the same letters and digits, whatever their case and signs."""
     return _folded(one) == _folded(other)

@@ -18,6 +18,8 @@ from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money, no_wallet
 from laari.rules.world import Needs, World
 
+MAX_SLIP = 100  # characters
+
 
 class MovedMoney(NamedTuple):
     """A movement of money, and the wallet's balance before and after.
@@ -29,6 +31,7 @@ class MovedMoney(NamedTuple):
     before: int
     after: int
     repeated: bool = False
+    slip: str | None = None
 
 
 def needs_slip(needs: Needs, slip: str | None) -> None:
@@ -109,7 +112,7 @@ class MoveMoney(Controlled[MovedMoney]):
         if self.slip is not None:
             world.topups[wallet.mode, self.slip] = moved
             world.slips.append(TopupSlip(wallet.mode, self.slip, moved.tid))
-        return Booked(MovedMoney(moved, before, after), moved.tid)
+        return Booked(MovedMoney(moved, before, after, slip=self.slip), moved.tid)
 
     def refusal(self, wallet: Wallet) -> Refusal | None:
         """Why this amount cannot be moved now."""
@@ -127,6 +130,6 @@ class MoveMoney(Controlled[MovedMoney]):
 
     def _again(self, wallet: Wallet, first: Transaction) -> MovedMoney | Refusal:
         if (first.account, first.amount) == (self.account, self.amount):
-            return MovedMoney(first, wallet.balance, wallet.balance, repeated=True)
+            return MovedMoney(first, wallet.balance, wallet.balance, repeated=True, slip=self.slip)
         used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
         return refuse("conflict", f"This slip was already used to top up {used}.")

@@ -1,21 +1,23 @@
 """The bank's statement: import, and money that no line explains."""
 
-from typing import cast, get_args
-
-from laari.edge.pages.operator.forms import plain_form
+from laari.edge.pages.operator.forms import ASKED, perform, plain_form
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.operations import bank as operations
-from laari.rules.banking.bank_matches import MatchLine
-from laari.rules.banking.bank_statement import MAX_BYTES, MAX_REFERENCE, StatementError
+from laari.operations.bank import (
+    ASSIGN,
+    CHARGE,
+    IMPORT,
+    MATCH,
+    SEND_BACK,
+    UNMATCH,
+    in_a_sentence,
+)
+from laari.rules.banking.bank_statement import MAX_BYTES, StatementError
 from laari.rules.banking.second_person import is_same_person
 from laari.rules.calendar import local_day
-from laari.rules.records import BankMovementKind, PendingMovement
-from laari.rules.refusals import Refusal
-from laari.rules.world import MovementKey
 from laari.store import bank_statements
 from laari.store.reads.money import bank as reads
 from laari.store.reads.money import movement_lists
@@ -41,8 +43,7 @@ async def show(request: OperatorRequest) -> Reply:
 
 
 def _unreadable(error: StatementError) -> FormProblem:
-    text = str(error)
-    return FormProblem(422, f"{text[:1].upper()}{text[1:]}.")
+    return FormProblem(422, in_a_sentence(error))
 
 
 async def _kept(request: OperatorRequest) -> str:
@@ -86,44 +87,24 @@ async def show_statement(request: OperatorRequest) -> Reply:
     )
 
 
-async def _book(request: OperatorRequest) -> Reply | Problem:
+async def _book(request: OperatorRequest) -> Reply:
     digest = request.form.get("digest") or await _kept(request)
-    await request.confirm()
-    return await book(request, digest)
-
-
-async def book(request: OperatorRequest, digest: str) -> Reply | Problem:
-    """Books a statement that was kept, or asks a second person for it."""
-    ask, submit, today = (
-        request.backend.ask,
-        request.backend.spine.submit,
-        local_day(request.now),
-    )
-    try:
-        outcome = await bank_statements.book(ask, submit, request.actor, digest, today)
-    except StatementError as error:
-        return _unreadable(error)
-    if isinstance(outcome, Refusal):
-        return FormProblem(outcome.status, outcome.message)
-    if isinstance(outcome, PendingMovement):
-        return request.redirect(f"/bank/statements/{digest}", done="import_asked")
-    return request.redirect("/bank", done="imported")
-
-
-def _reference(request: OperatorRequest) -> str:
-    reference = request.form.get("reference", "")
-    if not 1 <= len(reference) <= MAX_REFERENCE:
-        raise RefusedForm(FormProblem(422, "Choose a line."))
-    return reference
+    done = await perform(request, IMPORT, None, digest=digest)
+    waits = done == ASKED
+    page = f"/bank/statements/{digest}" if waits else "/bank"
+    return request.back_to(page, "import_asked" if waits else done)
 
 
 async def _match(request: OperatorRequest) -> Reply | Problem:
     kind, _, name = request.form.get("movement", "").partition(" ")
-    if kind not in get_args(BankMovementKind) or not 1 <= len(name) <= MAX_REFERENCE:
+    if not kind or not name:
         return FormProblem(422, "Choose the movement that the line shows.")
-    movement: MovementKey = (cast("BankMovementKind", kind), name)
-    await request.submit(MatchLine(request.actor, _reference(request), movement))
-    return request.redirect("/bank", done="matched")
+    done = await perform(request, MATCH, None, kind=kind, name=name)
+    return request.back_to("/bank", done)
+
+
+def _back(request: OperatorRequest, subject: None) -> str:
+    return "/bank"
 
 
 ROUTES: Routes = [
@@ -139,11 +120,24 @@ ROUTES: Routes = [
         OperatorRequest, "/bank/statements/{digest}", get=show_statement, needs="bank.import"
     ),
     PageRoute(
-        OperatorRequest, "/bank/book", post=_book, page=show, needs="bank.import", upload=MAX_BYTES
+        OperatorRequest,
+        "/bank/book",
+        post=_book,
+        page=show,
+        needs=IMPORT.needs,
+        upload=MAX_BYTES,
+        runs={IMPORT.name: {}},
     ),
-    plain_form("/bank/assign", operations.ASSIGN, show, "/bank"),
-    plain_form("/bank/return", operations.SEND_BACK, show, "/bank"),
-    plain_form("/bank/charge", operations.CHARGE, show, "/bank"),
-    PageRoute(OperatorRequest, "/bank/match", post=_match, page=show, needs="bank.import"),
-    plain_form("/bank/unmatch", operations.UNMATCH, show, "/bank"),
+    plain_form("/bank/assign", ASSIGN, show, _back),
+    plain_form("/bank/return", SEND_BACK, show, _back),
+    plain_form("/bank/charge", CHARGE, show, _back),
+    PageRoute(
+        OperatorRequest,
+        "/bank/match",
+        post=_match,
+        page=show,
+        needs=MATCH.needs,
+        runs={MATCH.name: {}},
+    ),
+    plain_form("/bank/unmatch", UNMATCH, show, _back),
 ]

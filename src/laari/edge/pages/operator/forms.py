@@ -1,13 +1,17 @@
 """The form of an operation on a page of the desk."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from laari.edge.pages.operator.request import OperatorRequest, S, Subject
 from laari.edge.pages.request import FormProblem, RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
-from laari.operations.fields import Field, FieldError
-from laari.operations.operation import AnyOperation, Operation
+from laari.operations.fields import Field, FieldError, read_form
+from laari.operations.operation import AnyOperation, Context, Operation, waits
+from laari.rules.people.permissions import Permission
+from laari.rules.refusals import Refusal
+
+ASKED = "asked"  # the name of what to say about a movement that waits
 
 
 def form(
@@ -16,39 +20,103 @@ def form(
     """Runs the operation for the subject of a page, and shows the page again."""
 
     async def run(request: OperatorRequest, subject: S) -> Reply:
-        given = {field.name: _read(field, request) for field in declared.fields}
-        done = await request.move(declared.command(request.actor, subject, **given), declared.name)
-        return request.redirect(address(subject), done=done)
+        done = await perform(request, declared, subject)
+        return request.back_to(address(subject), done)
 
-    return page.form(path, run, needs=declared.needs, operation=declared.name)
+    return page.form(path, run, needs=declared.needs, runs={declared.name: {}})
 
 
 def plain_form(
     path: str,
     declared: AnyOperation,
     page: Callable[[OperatorRequest], Awaitable[Reply]],
-    address: str,
+    back: Callable[..., str],
+    reads: Permission | None = None,
 ) -> PageRoute[OperatorRequest]:
-    """Runs an operation without a subject, and shows its page again."""
+    """Runs an operation whose subject, if it has one, is named by the form or its address.
+
+    With `reads`, the page is at this address, for people with that permission.
+    """
+    return chosen_form(path, {"": declared}, page, back, reads)
+
+
+def chosen_form(
+    path: str,
+    declared: Mapping[str, AnyOperation],
+    page: Callable[[OperatorRequest], Awaitable[Reply]],
+    back: Callable[..., str],
+    reads: Permission | None = None,
+) -> PageRoute[OperatorRequest]:
+    """The same for a form whose field `kind` chooses the operation."""
 
     async def run(request: OperatorRequest) -> Reply:
-        given = {field.name: _read(field, request) for field in declared.fields}
-        done = await request.move(declared.command(request.actor, **given), declared.name)
-        return request.redirect(address, done=done)
+        one = chosen(request, declared)
+        subject = await named_subject(request, one)
+        done = await perform(request, one, subject)
+        return request.back_to(back(request, subject), done)
 
+    (needs,) = {each.needs for each in declared.values()}
+    runs = {each.name: {"kind": kind} if kind else {} for kind, each in declared.items()}
     return PageRoute(
         OperatorRequest,
         path,
+        get=None if reads is None else page,
         post=run,
         page=page,
-        needs=declared.needs,
-        operation=declared.name,
+        needs=reads or needs,
+        to_change=needs,
+        runs=runs,
     )
 
 
-def _read(field: Field, request: OperatorRequest) -> object:
+def chosen(request: OperatorRequest, declared: Mapping[str, AnyOperation]) -> AnyOperation:
+    """The operation that the form asks for; a value that only another one has is refused."""
+    found = declared.get(request.form.get("kind", "") if "" not in declared else "")
+    if found is None:
+        raise RefusedForm(FormProblem(422, "Choose what to do."))
+    own = {field.name for field in found.fields}
+    for other in declared.values():
+        for field in other.fields:
+            if field.name not in own and request.form.get(field.name):
+                label = field.name.replace("_", " ")
+                raise RefusedForm(FormProblem(422, f"This action has no {label}."))
+    return found
+
+
+async def named_subject(request: OperatorRequest, declared: AnyOperation) -> object:
+    """The subject that the form or its address names."""
+    if declared.subject is None:
+        return None
+    given = _read(declared.subject.fields, request.form | request.params)
+    found = await declared.subject.look_up(request.backend.ask, given)
+    if isinstance(found, str):
+        raise RefusedForm(FormProblem(404, f"{found[:1].upper()}{found[1:]}."))
+    return found
+
+
+async def perform(
+    request: OperatorRequest, declared: AnyOperation, subject: object, **more: str
+) -> str:
+    """Runs the operation with the values of the form, and returns the name of what to say.
+
+    `more` are texts that the form writes in another way.
+    """
+    given = _read(declared.fields, request.form | more)
+    backend = request.backend
+    context = Context(
+        request.actor, backend.ask, backend.spine.submit, backend.settings, request.now
+    )
+    result = await declared.act(context, subject, given)
+    if isinstance(result, Refusal):
+        raise RefusedForm(FormProblem(result.status, result.message))
+    results = result if isinstance(result, list) else [result]
+    if any(waits(each) for each in results):
+        return ASKED
+    return declared.text_after(result)
+
+
+def _read(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, object]:
     try:
-        return field.read(request.form.get(field.name), on_page=True)
+        return read_form(fields, form)
     except FieldError as error:
-        label = field.name.replace("_", " ")
-        raise RefusedForm(FormProblem(422, f"The {label} {error}")) from None
+        raise RefusedForm(FormProblem(422, str(error))) from None

@@ -1,25 +1,18 @@
 """The money of a merchant: balance, hold, release, correction, and the terms of payouts."""
 
-from typing import Literal
-
+from laari.edge.pages.operator.forms import chosen_form
 from laari.edge.pages.operator.merchants import MERCHANT
 from laari.edge.pages.operator.request import OperatorRequest
-from laari.edge.pages.request import FormProblem, Problem, read_count
+from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
+from laari.operations.merchant_money import CORRECT, HOLD, RELEASE
 from laari.rules import terms
-from laari.rules.banking.merchant_money import MoveFunds
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, read_rufiyaa
 from laari.rules.records import Mode, Tenant
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import tenants
-
-KINDS: dict[str, Literal["hold", "release", "merchant_adjustment"]] = {
-    "hold": "hold",
-    "release": "release",
-    "correct": "merchant_adjustment",
-}
 
 
 async def _tenant(request: OperatorRequest, merchant: Merchant) -> Tenant | None:
@@ -27,21 +20,8 @@ async def _tenant(request: OperatorRequest, merchant: Merchant) -> Tenant | None
     return await request.backend.ask(tenants.in_mode, merchant.id, mode)
 
 
-async def _move(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
-    tenant, kind = await _tenant(request, merchant), KINDS.get(request.form.get("kind", ""))
-    if tenant is None:
-        return request.missing()
-    amount = read_rufiyaa(request.form.get("moved", ""))
-    if kind is None or amount is None or amount == 0 or abs(amount) > MAX_MONEY:
-        return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
-    if amount < 0 and kind != "merchant_adjustment":
-        return FormProblem(422, "Only a correction can be negative.")
-    reason = request.text_of("reason", terms.MAX_REASON)
-    await request.confirm()
-    below_zero = kind == "merchant_adjustment" and request.form.get("below_zero") == "on"
-    earlier = read_count(request.form.get("earlier", ""))
-    command = MoveFunds(tenant.id, request.actor, kind, amount, reason, below_zero, earlier)
-    return _back(request, tenant, await request.move(command, "funds"))
+def _page_of(request: OperatorRequest, tenant: Tenant) -> str:
+    return f"/merchants/{tenant.merchant_id}?mode={tenant.mode}"
 
 
 async def _set_terms(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
@@ -61,14 +41,15 @@ async def _set_terms(request: OperatorRequest, merchant: Merchant) -> Reply | Pr
     on_request = request.form.get("on_request") == "on"
     new = NewTerms(minimum=minimum, fee=fee, on_request=on_request, paused_reason=paused)
     await request.submit(ChangePayoutTerms(request.actor, tenant.id, new))
-    return _back(request, tenant, "payout_terms")
-
-
-def _back(request: OperatorRequest, tenant: Tenant, done: str) -> Reply:
-    return request.redirect(f"/merchants/{tenant.merchant_id}", mode=tenant.mode, done=done)
+    return request.back_to(_page_of(request, tenant), "payout_terms")
 
 
 ROUTES: Routes = [
-    MERCHANT.form("/funds", _move, needs="payouts.run"),
+    chosen_form(
+        "/merchants/{merchant}/funds",
+        {"hold": HOLD, "release": RELEASE, "correct": CORRECT},
+        MERCHANT.show,
+        _page_of,
+    ),
     MERCHANT.form("/payout-terms", _set_terms, needs="fees.change"),
 ]

@@ -1,30 +1,32 @@
 """Runs of payouts: preview, approval, the bank's file, and the bank's answers."""
 
 from datetime import date, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from laari.edge.pages.csv_files import csv_reply
+from laari.edge.pages.operator.forms import form, perform
 from laari.edge.pages.operator.request import OperatorRequest, Subject, in_words
 from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
+from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
+from laari.operations.payouts import (
+    APPROVE,
+    CANCEL,
+    RETURN,
+    SEND,
+    SETTLE,
+    Target,
+    find_target,
+)
 from laari.rules import ids
-from laari.rules.banking.approval import ApproveRun, Control, approved_on, not_approver
+from laari.rules.banking.approval import Control, approved_on, not_approver
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.banking.bank_days import bank_day_from, has_ended
-from laari.rules.banking.payout_runs import (
-    AnswerPayout,
-    CancelPayout,
-    CancelRun,
-    OpenRun,
-    SendRun,
-    joining,
-)
+from laari.rules.banking.payout_runs import OpenRun, joining
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
-from laari.rules.money import read_rufiyaa
 from laari.rules.records import BankAccount, BankOrder, Payout, PayoutRun, Tenant
 from laari.store import payout_filling
 from laari.store.postgres.pool import Connection
@@ -155,29 +157,12 @@ async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
 RUN = Subject("/payouts/{number}", _find, _show)
 
 
-async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply:
-    await request.confirm()
-    threshold = request.backend.settings.payout_approval_above
-    seen = read_rufiyaa(request.form.get("total", ""))
-    if seen is None:
-        raise RefusedForm(FormProblem(422, "The total must be in rufiyaa, as the page shows it."))
-    await request.submit(ApproveRun(request.actor, run.id, threshold, seen))
-    return request.redirect(f"/payouts/{run.number}", done="run_approved")
-
-
-async def _send(request: OperatorRequest, run: PayoutRun) -> Reply:
-    await request.confirm()
-    holidays = await request.backend.ask(payouts.holidays)
-    value_date = bank_day_from(local_day(request.now), holidays)
-    most = request.backend.settings.payout_order_limit
-    await request.submit(SendRun(request.actor, run.id, value_date, most))
-    return request.redirect(f"/payouts/{run.number}", done="run_sent")
+def _page_of(run: PayoutRun) -> str:
+    return f"/payouts/{run.number}"
 
 
 async def _cancel(request: OperatorRequest, run: PayoutRun) -> Reply:
-    await request.confirm()
-    await request.submit(CancelRun(request.actor, run.id))
-    return request.redirect(f"/payouts/{run.number}", done="run_cancelled")
+    return request.back_to(_page_of(run), await perform(request, CANCEL, Target(run)))
 
 
 async def _download(request: OperatorRequest, run: PayoutRun) -> Reply:
@@ -194,27 +179,23 @@ async def _download(request: OperatorRequest, run: PayoutRun) -> Reply:
 
 async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
     """The bank's answer to one order (`return LP…`), or all open orders are paid (`settle`)."""
-    action, _, reference = request.form.get("answer", "").partition(" ")
-    if action not in ("settle", "return") or (action == "return" and not reference):
+    answer, _, reference = request.form.get("answer", "").partition(" ")
+    declared = {"settle": SETTLE, "return": RETURN}.get(answer)
+    if declared is None:
         return FormProblem(422, "Choose an order, and whether the bank paid or returned it.")
-    joined = await request.backend.ask(payouts.of_run, run.id)
-    orders = await request.backend.ask(payouts.orders, [each.id for each in joined])
-    order = next((each for each in orders if each.reference == reference), None)
-    if reference and order is None:
+    target: Target | None = Target(run)
+    if reference:
+        target = await request.backend.ask(find_target, reference)
+    if target is None or not await _is_of(request, run, target):
         return request.missing()
-    await request.confirm()
-    if order is None:
-        answered = [each.id for each in joined if each.status == "sent"]
-    else:
-        answered = [order.payout_id]
-    if not answered:
-        return FormProblem(409, "No order waits for an answer.")
-    kind: Literal["settle", "return"] = "settle" if action == "settle" else "return"
-    done = f"bank_{kind}"
-    for payout_id in answered:
-        command = AnswerPayout(request.actor, payout_id, kind, reference or None)
-        done = await request.move(command, done)
-    return request.redirect(f"/payouts/{run.number}", done=done)
+    return request.back_to(_page_of(run), await perform(request, declared, target))
+
+
+async def _is_of(request: OperatorRequest, run: PayoutRun, target: Target) -> bool:
+    if target.run is not None:
+        return target.run.id == run.id
+    joined = await request.backend.ask(payouts.of_run, run.id)
+    return any(each.id == target.payout_id for each in joined)
 
 
 async def _cancel_one(request: OperatorRequest) -> Reply:
@@ -222,14 +203,12 @@ async def _cancel_one(request: OperatorRequest) -> Reply:
     payout_id = ids.read_id(ids.PAYOUT, request.params["id"])
     if payout_id is None:
         return request.missing()
-    await request.confirm()
-    payout = await request.submit(CancelPayout(request.actor, payout_id))
-    where = "/payouts"
-    if payout.run_id is not None:
-        found = await request.backend.ask(payouts.run_by_id, [payout.run_id])
-        run = found[payout.run_id]
-        where = f"/payouts/{run.number}"
-    return request.redirect(where, done="payout_cancelled")
+    done = await perform(request, CANCEL, Target(payout_id=payout_id))
+    payout = (await request.backend.ask(payouts.by_id, [payout_id]))[payout_id]
+    if payout.run_id is None:
+        return request.back_to("/payouts", done)
+    runs = await request.backend.ask(payouts.run_by_id, [payout.run_id])
+    return request.back_to(_page_of(runs[payout.run_id]), done)
 
 
 ROUTES: Routes = [
@@ -238,10 +217,15 @@ ROUTES: Routes = [
         OperatorRequest, "/payouts/preview", get=show_preview, post=_create, needs="payouts.run"
     ),
     PageRoute(OperatorRequest, "/payouts/{number}", get=RUN.show, needs="payouts.read"),
-    RUN.form("/approve", _approve, needs="payouts.run"),
-    RUN.form("/send", _send, needs="payouts.run"),
-    RUN.form("/cancel", _cancel, needs="payouts.run"),
-    RUN.form("/answer", _answer, needs="payouts.run"),
+    form(RUN, "/approve", APPROVE, _page_of),
+    form(RUN, "/send", SEND, _page_of),
+    RUN.form("/cancel", _cancel, needs=CANCEL.needs, runs={CANCEL.name: {}}),
+    RUN.form(
+        "/answer",
+        _answer,
+        needs=SETTLE.needs,
+        runs={SETTLE.name: {"answer": "settle"}, RETURN.name: {"answer": "return"}},
+    ),
     PageRoute(
         OperatorRequest,
         "/payouts/{number}/file.csv",
@@ -254,6 +238,7 @@ ROUTES: Routes = [
         "/payouts/one/{id}/cancel",
         post=_cancel_one,
         page=show_list,
-        needs="payouts.run",
+        needs=CANCEL.needs,
+        runs={CANCEL.name: {}},
     ),
 ]

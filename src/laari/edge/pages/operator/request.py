@@ -1,22 +1,21 @@
 """A request of one of the operator's people."""
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Generic, TypeVar
+from urllib.parse import parse_qsl
 
 from laari.edge.input.multipart import MEDIA_TYPE
 from laari.edge.load.heavy import Line
 from laari.edge.pages.login import WRONG
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
 from laari.edge.pages.request import Access, FormProblem, Problem, RefusedForm
-from laari.edge.pages.routes import PageRoute
+from laari.edge.pages.routes import NO_OPERATION, PageRoute
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.operations.every import OPERATIONS
-from laari.rules.command import Command
 from laari.rules.people.password_links import HandOverPasswordLink
 from laari.rules.people.permissions import WITHOUT_PASSWORD, Permission
 from laari.rules.people_records import PersonId, Whose
-from laari.rules.records import PendingMovement
 from laari.store.people import sessions
 from laari.store.reads.people import memberships
 from laari.store.reads.people.memberships import Place
@@ -30,7 +29,7 @@ OWN_FIELDS = frozenset({"password", "code"})
 # The texts for `?done=…` after a form: the address itself is never shown.
 DONE = {
     **OWN_DONE,
-    **{each.name: each.done for each in OPERATIONS},
+    **{name: text for each in OPERATIONS for name, text in each.texts.items()},
     "identity": "The identity data is kept. It is shown only for a reason.",
     "unidentified": "The identity data is deleted.",
     "noted": "The note is added.",
@@ -47,26 +46,10 @@ DONE = {
     "unscheduled": "The scheduled fees are cancelled.",
     "paused": "The merchant is paused and takes no payments.",
     "resumed": "The merchant is active again.",
-    "moved": "The money is moved.",
-    "repeated": "This slip was entered before. No money was moved again.",
     "asked": "The movement waits for a second person. The page Money shows it.",
-    "declined": "The movement is refused. No money was moved.",
     "run": "The payouts are in the run. It waits for approval.",
     "run_partly": "Some payouts could not join the run. The next preview shows the reasons.",
-    "run_approved": "The run is approved. Its file can be made.",
-    "run_sent": "The file is made. Download it and send it to the bank.",
-    "run_cancelled": "The run is cancelled. Its money is available again.",
-    "payout_cancelled": "The payout is cancelled. Its money is available again.",
-    "bank_settle": "The answer is recorded: the bank has paid.",
-    "bank_return": "The answer is recorded. The returned money is available again.",
-    "imported": "The statement is imported.",
     "import_asked": "The statement waits for a second person. Nothing of it is booked.",
-    "withdrawn": "The withdrawal is requested. The next payout run takes it.",
-    "bank_account": "The bank account is saved. It is used after 48 hours.",
-    "matched": "The line is matched. Nothing was booked.",
-    "signed": "The day is signed off.",
-    "swept": "The sweep is recorded.",
-    "funds": "The balance is changed.",
     "payout_terms": "The terms of payouts are set.",
 }
 
@@ -139,10 +122,10 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
     def turn_of(self) -> Hashable:
         return self.whose
 
-    async def move(self, command: Command[object], done: str) -> str:
-        """Runs a command that moves money: `done`, or the word for a movement that waits."""
-        outcome = await self.submit(command)
-        return "asked" if isinstance(outcome, PendingMovement) else done
+    def back_to(self, address: str, done: str) -> Reply:
+        """Redirects to a page of the desk, which says what was done."""
+        page, _, query = address.partition("?")
+        return self.redirect(page, **dict(parse_qsl(query)), done=done)
 
     def text_of(self, name: str, longest: int) -> str:
         """A required text of the form, on one line."""
@@ -183,7 +166,7 @@ class Subject(Generic[S]):
         path: str,
         handler: Callable[[OperatorRequest, S], Awaitable[Reply | Problem]],
         needs: Permission,
-        operation: str | None = None,
+        runs: Mapping[str, Mapping[str, str]] = NO_OPERATION,
     ) -> PageRoute[OperatorRequest]:
         return PageRoute(
             OperatorRequest,
@@ -191,7 +174,7 @@ class Subject(Generic[S]):
             post=self.found(handler),
             page=self.show,
             needs=needs,
-            operation=operation,
+            runs=runs,
         )
 
 

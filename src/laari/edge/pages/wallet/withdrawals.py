@@ -7,10 +7,15 @@ from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.wallet.request import PAGE, EnglishRequest
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.banking.bank_accounts import AddBankAccount, coming, in_effect, masked
+from laari.rules.banking.bank_accounts import (
+    AddBankAccount,
+    coming,
+    in_effect,
+    masked,
+    read_details,
+)
 from laari.rules.banking.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.rules.money import read_rufiyaa
-from laari.rules.records import BankDetails
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
 from laari.store.reads.money import payouts
@@ -73,9 +78,8 @@ async def _in_words(request: WithdrawalRequest, refusal: Refusal) -> FormProblem
 async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
     """Needs the password again. The holder is the customer, as the service knows them."""
     await confirm(request, request.customer, always=True)
-    bank = " ".join(request.form.get("bank", "").split())
-    number = "".join(request.form.get("number", "").split())
-    details = BankDetails(request.customer.name, bank, number)
+    bank, number = request.form.get("bank", ""), request.form.get("number", "")
+    details = read_details(request.customer.name, bank, number)
     command = AddBankAccount(request.actor, request.customer.account, details)
     added = await request.backend.spine.submit(command)
     if isinstance(added, Refusal):

@@ -11,13 +11,19 @@ from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.banking.bank_accounts import AddBankAccount, coming, in_effect, masked
+from laari.rules.banking.bank_accounts import (
+    AddBankAccount,
+    coming,
+    in_effect,
+    masked,
+    read_details,
+)
 from laari.rules.banking.bank_days import bank_day_from
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.money import rufiyaa
-from laari.rules.records import BankDetails, MovementType, Payout, PayoutMovement
+from laari.rules.records import MovementType, Payout, PayoutMovement
 from laari.rules.refusals import Refusal
 from laari.store.reads.listing import Position, Window
 from laari.store.reads.money import balances, payouts
@@ -142,10 +148,8 @@ async def show_bank(request: DashboardRequest) -> Reply:
 async def save_bank(request: DashboardRequest) -> Reply | Problem:
     """Needs the password again, because a thief with an open browser could take all the money."""
     await request.confirm(always=True)
-    holder, bank, number = (
-        " ".join(request.form.get(name, "").split()) for name in ("holder", "bank", "number")
-    )
-    details = BankDetails(holder, bank, number.replace(" ", ""))
+    holder, bank, number = (request.form.get(name, "") for name in ("holder", "bank", "number"))
+    details = read_details(holder, bank, number)
     command = AddBankAccount(request.actor, request.tenant.id, details)
     added = await request.backend.spine.submit(command)
     if isinstance(added, Refusal):
