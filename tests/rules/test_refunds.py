@@ -167,7 +167,7 @@ def paid_out(books: Books, amount: int) -> None:
     world = books.world()
     transit = ledger.in_transit_account("sandbox")
     merchant = ledger.merchant_account(books.tenant)
-    ledger.transfer(world, "payout", merchant, transit, amount, "T", books.now)
+    ledger.transfer(world, "payout", merchant, transit, amount, tid="T", created_at=books.now)
     books.transfers += world.transfers
 
 

@@ -333,7 +333,7 @@ def test_the_ledger_moves_no_money_between_the_modes() -> None:
     world = World(now, "http://laari.test", os.urandom)
     live, sandbox = ledger.outside_account("live"), ledger.fee_account("sandbox")
     with pytest.raises(ledger.ModesMixedError):
-        ledger.transfer(world, "adjustment", live, sandbox, 1, "t", now)
+        ledger.transfer(world, "adjustment", live, sandbox, 1, tid="t", created_at=now)
     assert world.transfers == []
 
 

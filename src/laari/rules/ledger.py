@@ -77,6 +77,7 @@ def transfer(
     debit: Account,
     credit: Account,
     amount: int,
+    *,
     tid: str,
     created_at: datetime,
     payment_id: UUID | None = None,

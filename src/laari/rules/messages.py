@@ -252,6 +252,7 @@ def emit(
     contact: Contact,
     kind: MessageKind,
     object_id: UUID,
+    *,
     content: Struct,
 ) -> None:
     """Adds a message to the batch if the customer is live and the service can reach them."""

@@ -157,7 +157,16 @@ def refund_to_wallet(
     """
     merchant, details = ledger.merchant_account(tenant), payment.title or payment.reference
     now, name = world.at(tenant), tenant.merchant_name
-    moved = _move_money(world, now, wallet, "refund", merchant, amount, name, details, payment.id)
+    moved = _move_money(
+        world,
+        wallet,
+        "refund",
+        merchant,
+        amount,
+        now=now,
+        words=_Words(name, details),
+        payment_id=payment.id,
+    )
     return moved.transaction
 
 
@@ -167,6 +176,7 @@ def move_outside_money(
     wallet: Wallet,
     kind: Literal["topup", "adjustment"],
     amount: int,
+    *,
     details: str,
 ) -> Transaction:
     """Moves money into a wallet, or out of it if the amount is negative.
@@ -178,13 +188,15 @@ def move_outside_money(
         name, other = "Top-up", ledger.outside_account(mode)
     else:
         name, other = "Adjustment", ledger.corrections_account(mode)
-    return _move_money(world, now, wallet, kind, other, amount, name, details).transaction
+    words = _Words(name, details)
+    return _move_money(world, wallet, kind, other, amount, now=now, words=words).transaction
 
 
 def add_received_money(world: World, wallet: Wallet, amount: int, details: str) -> Transaction:
     """Tops a wallet up with money that the bank account has received before."""
     received = ledger.unallocated_account(wallet.mode)
-    moved = _move_money(world, world.now, wallet, "topup", received, amount, "Top-up", details)
+    words = _Words("Top-up", details)
+    moved = _move_money(world, wallet, "topup", received, amount, now=world.now, words=words)
     return moved.transaction
 
 
@@ -195,10 +207,16 @@ def move_withdrawal(
 
     The limits of the tier are for payments: they do not count it.
     """
-    wallet, name = world.wallets[account], "Withdrawal"
-    return _move_money(
-        world, world.now, wallet, "withdrawal", other, amount, name, details
-    ).transfer
+    wallet, words = world.wallets[account], _Words("Withdrawal", details)
+    moved = _move_money(world, wallet, "withdrawal", other, amount, now=world.now, words=words)
+    return moved.transfer
+
+
+class _Words(NamedTuple):
+    """The words of a movement in the customer's history."""
+
+    name: str
+    details: str
 
 
 class _Moved(NamedTuple):
@@ -210,26 +228,28 @@ class _Moved(NamedTuple):
 
 def _move_money(
     world: World,
-    now: datetime,
     wallet: Wallet,
     kind: Literal["refund", "topup", "adjustment", "withdrawal"],
     other: ledger.Account,
     amount: int,
-    name: str,
-    details: str,
+    *,
+    now: datetime,
+    words: _Words,
     payment_id: UUID | None = None,
 ) -> _Moved:
     tid, own = world.new_tid(), ledger.wallet_account(wallet)
     debit, credit = (other, own) if amount > 0 else (own, other)
-    transfer = ledger.transfer(world, kind, debit, credit, abs(amount), tid, now, payment_id)
+    transfer = ledger.transfer(
+        world, kind, debit, credit, abs(amount), tid=tid, created_at=now, payment_id=payment_id
+    )
     world.wallets.change(wallet.account, replace(wallet, balance=wallet.balance + amount))
     transaction = Transaction(
         tid=tid,
         account=wallet.account,
         time=now,
         type="withdraw" if kind == "withdrawal" else kind,
-        name=name,
-        details=details,
+        name=words.name,
+        details=words.details,
         amount=amount,
         status="success",
     )
@@ -259,7 +279,9 @@ class SetSandboxWallet(TenantCommand[Wallet]):
         moved = None
         if self.balance is not None and self.balance != wallet.balance:
             change, details = self.balance - wallet.balance, "Sandbox balance set"
-            moved = move_outside_money(world, self.tenant, wallet, "adjustment", change, details)
+            moved = move_outside_money(
+                world, self.tenant, wallet, "adjustment", change, details=details
+            )
         if self.tier is not None:
             world.wallets.change(account, replace(world.wallets[account], tier=self.tier))
         after = world.wallets[account]

@@ -307,7 +307,7 @@ class ImportLine(Command[Imported]):
             if not self._may_credit(world):
                 return None  # it is unallocated, and its assignment needs a second person
             first = move_outside_money(
-                world, None, wallet, "topup", amount, f"Bank transfer {slip}"
+                world, None, wallet, "topup", amount, details=f"Bank transfer {slip}"
             )
             use_slip(world, slip, first)
         return self._booked(world, "topup", first.time, tid=first.tid, account=first.account)
@@ -333,7 +333,9 @@ class ImportLine(Command[Imported]):
     def _receive(self, world: World) -> BankLine:
         outside, received = ledger.outside_account("live"), ledger.unallocated_account("live")
         tid = world.new_tid()
-        ledger.transfer(world, "receipt", outside, received, self.line.amount, tid, world.now)
+        ledger.transfer(
+            world, "receipt", outside, received, self.line.amount, tid=tid, created_at=world.now
+        )
         return self._booked(world, "receipt", world.now, tid=tid)
 
 

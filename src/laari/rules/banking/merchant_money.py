@@ -125,7 +125,7 @@ class MoveFunds(Controlled[Funds]):
         leaves = self.kind == "hold" or self.amount < 0
         debit, credit = (merchant, other) if leaves else (other, merchant)
         moved = ledger.transfer(
-            world, self.kind, debit, credit, abs(self.amount), world.new_tid(), now
+            world, self.kind, debit, credit, abs(self.amount), tid=world.new_tid(), created_at=now
         )
         who = (self.actor.kind, self.actor.name)
         world.fund_movements.append(FundMovement(moved.id, tenant.id, self.reason, *who, now))
@@ -160,7 +160,7 @@ class SweepFees(Controlled[FeeSweep]):
     def _sweep(self, world: World, fees: EarnedFees) -> Booked[FeeSweep]:
         earned, outside = ledger.fee_account(self.mode), ledger.outside_account(self.mode)
         moved = ledger.transfer(
-            world, "sweep", earned, outside, self.amount, world.new_tid(), world.now
+            world, "sweep", earned, outside, self.amount, tid=world.new_tid(), created_at=world.now
         )
         number, who = fees.last_sweep + 1, (self.actor.kind, self.actor.name)
         sweep = FeeSweep(self.mode, number, moved.id, self.amount, *who, world.now)

@@ -122,7 +122,9 @@ class SendLineBack(OpenLine):
     def move(self, world: World, line: BankLine) -> BankLine:
         outside, received = ledger.outside_account("live"), ledger.unallocated_account("live")
         tid = world.new_tid()
-        ledger.transfer(world, "receipt", received, outside, line.amount, tid, world.now)
+        ledger.transfer(
+            world, "receipt", received, outside, line.amount, tid=tid, created_at=world.now
+        )
         return replace(line, use="sent_back", tid=tid)
 
 
@@ -136,5 +138,7 @@ class ChargeLine(OpenLine):
     def move(self, world: World, line: BankLine) -> BankLine:
         corrections, outside = ledger.corrections_account("live"), ledger.outside_account("live")
         tid = world.new_tid()
-        ledger.transfer(world, "bank_charge", corrections, outside, -line.amount, tid, world.now)
+        ledger.transfer(
+            world, "bank_charge", corrections, outside, -line.amount, tid=tid, created_at=world.now
+        )
         return replace(line, use="charge", tid=tid, booked_at=world.now)

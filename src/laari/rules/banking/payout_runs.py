@@ -77,7 +77,7 @@ class OpenRun(Command[PayoutRun]):
         run = PayoutRun(id, self.mode, number, self.day, world.now, by)
         world.runs.add(run.id, run)
         world.run_numbers[self.mode] = RunNumbers(number, run)
-        _note_run(world, self.actor, "payout_run.open", None, run, 0)
+        _note_run(world, self.actor, "payout_run.open", None, run, total=0)
         return run
 
 
@@ -87,6 +87,7 @@ def _note_run(
     action: str,
     before: PayoutRun | None,
     after: PayoutRun,
+    *,
     total: int,
 ) -> None:
     note(
@@ -150,7 +151,7 @@ class OneRun(Command[Run]):
         self, world: World, action: str, found: Run, run: PayoutRun, moved: list[Payout]
     ) -> Run:
         world.runs.change(run.id, run)
-        _note_run(world, self.actor, action, found.run, run, found.total)
+        _note_run(world, self.actor, action, found.run, run, total=found.total)
         return Run(run, moved)
 
 
@@ -307,7 +308,7 @@ class CancelPayout(OnePayout):
         if refusal is not None:
             return refusal
         cancelled = payouts.cancel(world, tenant, payout)
-        payouts.note_payout(world, self.actor, tenant, "cancel", payout, cancelled)
+        payouts.note_payout(world, self.actor, tenant, "cancel", payout, after=cancelled)
         return cancelled
 
 
@@ -427,5 +428,5 @@ class AnswerPayout(Controlled[Payout]):
             if isinstance(outcome, Refusal):
                 return outcome
             answered, tid = outcome.payout, outcome.transfer.tid
-        payouts.note_payout(world, self.actor, tenant, self.action, payout, answered)
+        payouts.note_payout(world, self.actor, tenant, self.action, payout, after=answered)
         return Booked(answered, tid)

@@ -124,6 +124,7 @@ def note_payout(
     tenant: Tenant | None,
     action: str,
     before: Payout | None,
+    *,
     after: Payout,
 ) -> None:
     """An entry of the journal about a payout or a withdrawal."""
@@ -206,7 +207,7 @@ class RequestPayout(Command[Payout]):
         )
         if refusal is not None:
             return refusal
-        payout = _pay_out(world, self.actor, tenant, due, terms, self.run_id)
+        payout = _pay_out(world, self.actor, tenant, due, terms, run_id=self.run_id)
         if tenant.mode == "sandbox" and self.run_id is None:
             return _send_in_sandbox(world, tenant, payout)
         return payout
@@ -227,15 +228,16 @@ def _pay_out(
     tenant: Tenant,
     due: Due,
     terms: PayoutTerms,
+    *,
     run_id: UUID | None = None,
 ) -> Payout:
     now, funds = world.at(tenant), world.funds[tenant.id]
     amount = due.balance - due.later - terms.fee
     in_transit, fees = ledger.in_transit_account(tenant.mode), ledger.fee_account(tenant.mode)
     merchant, tid = ledger.merchant_account(tenant), world.new_tid()
-    moved = ledger.transfer(world, "payout", merchant, in_transit, amount, tid, now)
+    moved = ledger.transfer(world, "payout", merchant, in_transit, amount, tid=tid, created_at=now)
     if terms.fee:
-        ledger.transfer(world, "payout_fee", merchant, fees, terms.fee, tid, now)
+        ledger.transfer(world, "payout_fee", merchant, fees, terms.fee, tid=tid, created_at=now)
     payout = Payout(
         id=world.new_id(),
         tenant_id=tenant.id,
@@ -254,7 +256,7 @@ def _pay_out(
     changed = replace(funds, last_payout=payout.number, paid_out_upto=due.cut_off)
     world.funds.change(tenant.id, changed)
     if actor.kind != "credential":  # the API's sandbox controls are not in the journal
-        note_payout(world, actor, tenant, "request", None, payout)
+        note_payout(world, actor, tenant, "request", None, after=payout)
     return payout
 
 
@@ -299,6 +301,7 @@ def _give_back(
     payout: Payout,
     source: ledger.Account,
     amount: int,
+    *,
     why: str,
 ) -> Transfer:
     """Returns money to the merchant or to the wallet; it is available at once."""
@@ -306,17 +309,21 @@ def _give_back(
         return move_withdrawal(world, payout.owner, source, amount, why)
     merchant, now = ledger.merchant_account(tenant), world.at(tenant)
     tid = world.new_tid()
-    return ledger.transfer(world, "payout_returned", source, merchant, amount, tid, now)
+    return ledger.transfer(
+        world, "payout_returned", source, merchant, amount, tid=tid, created_at=now
+    )
 
 
 def cancel(world: World, tenant: Tenant | None, payout: Payout) -> Payout:
     """Returns the amount and the fee to the balance."""
     in_transit = ledger.in_transit_account(_mode(tenant))
-    back = _give_back(world, tenant, payout, in_transit, payout.amount, "Cancelled")
+    back = _give_back(world, tenant, payout, in_transit, payout.amount, why="Cancelled")
     if payout.fee and tenant is not None:
         fees, merchant = ledger.fee_account(tenant.mode), ledger.merchant_account(tenant)
         now = back.created_at
-        ledger.transfer(world, "payout_fee", fees, merchant, payout.fee, back.tid, now)
+        ledger.transfer(
+            world, "payout_fee", fees, merchant, payout.fee, tid=back.tid, created_at=now
+        )
     return move(world, tenant, replace(payout, cancelled_transfer_id=back.id), "cancel")
 
 
@@ -361,13 +368,19 @@ def answer(
     outside, in_transit = ledger.outside_account(mode), ledger.in_transit_account(mode)
     if action == "settle":
         moved = ledger.transfer(
-            world, "payout_settled", in_transit, outside, order.amount, world.new_tid(), now
+            world,
+            "payout_settled",
+            in_transit,
+            outside,
+            order.amount,
+            tid=world.new_tid(),
+            created_at=now,
         )
         after = replace(order, status="settled", settled_at=now, settled_transfer_id=moved.id)
     else:
         source = in_transit if order.status == "sent" else outside
         why = "Returned by the bank"
-        moved = _give_back(world, tenant, payout, source, order.amount, why)
+        moved = _give_back(world, tenant, payout, source, order.amount, why=why)
         after = replace(order, status="returned", returned_at=now, returned_transfer_id=moved.id)
         payout = replace(payout, returned_amount=payout.returned_amount + order.amount)
         world.payouts.change(payout.id, payout)

@@ -98,7 +98,9 @@ class MoveMoney(Controlled[MovedMoney]):
 
     def _book(self, world: World, wallet: Wallet) -> Booked[MovedMoney]:
         before, after = wallet.balance, wallet.balance + self.amount
-        moved = move_outside_money(world, self.tenant, wallet, self.kind, self.amount, self.details)
+        moved = move_outside_money(
+            world, self.tenant, wallet, self.kind, self.amount, details=self.details
+        )
         note_wallet(
             world,
             self.actor,

@@ -80,7 +80,7 @@ class RequestWithdrawal(Command[Payout]):
         )
         world.payouts.add(payout.id, payout)
         world.last_withdrawals[self.account] = number
-        note_payout(world, self.actor, None, "request", None, payout)
+        note_payout(world, self.actor, None, "request", None, after=payout)
         return payout
 
 
@@ -107,5 +107,5 @@ class CancelWithdrawal(Command[Payout]):
         if payout.status != "requested" or payout.run_id is not None:
             return refuse("payout_conflict", "It is already on its way to the bank.")
         cancelled = cancel(world, None, payout)
-        note_payout(world, self.actor, None, "cancel", payout, cancelled)
+        note_payout(world, self.actor, None, "cancel", payout, after=cancelled)
         return cancelled

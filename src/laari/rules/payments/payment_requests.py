@@ -113,7 +113,7 @@ class CreateRequest(TenantCommand[PaymentRequest]):
                 link=_link(world, request),
             )
             contact = world.recipients[draft.recipient]
-            emit(world, tenant, contact, "payment_request", request.id, content)
+            emit(world, tenant, contact, "payment_request", request.id, content=content)
         return request
 
     def _retry(self, world: World, claim: ReferenceClaim) -> PaymentRequest | Refusal:
@@ -177,7 +177,7 @@ class SendReceipt(TenantCommand[PaymentRequest]):
             reference=request.reference,
             link=_link(world, request),
         )
-        emit(world, self.tenant, self.contact, "receipt", request.id, content)
+        emit(world, self.tenant, self.contact, "receipt", request.id, content=content)
         return request
 
 

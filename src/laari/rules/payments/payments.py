@@ -141,11 +141,20 @@ def book_payment(
     payer = ledger.wallet_account(world.wallets[account])
     merchant = ledger.merchant_account(tenant)
     ledger.transfer(
-        world, "payment", payer, merchant, payment.amount, tid, now, payment_id=payment.id
+        world,
+        "payment",
+        payer,
+        merchant,
+        payment.amount,
+        tid=tid,
+        created_at=now,
+        payment_id=payment.id,
     )
     if fee:
         fees = ledger.fee_account(tenant.mode)
-        ledger.transfer(world, "fee", merchant, fees, fee, tid, now, payment_id=payment.id)
+        ledger.transfer(
+            world, "fee", merchant, fees, fee, tid=tid, created_at=now, payment_id=payment.id
+        )
     return {
         "fee": fee,
         "paid_at": now,

@@ -93,7 +93,7 @@ async def _pages(
         number,
         subjects,
     ):
-        seals = [Seal(*row) for row in rows]
+        seals = [Seal(**row) for row in rows]
         yield seals
         number = seals[-1].number
 

@@ -55,7 +55,7 @@ def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
 
 async def last_seal(connection: Connection) -> Seal | None:
     row = await connection.fetchrow(f"SELECT {COLUMNS} FROM seals ORDER BY number DESC LIMIT 1")
-    return None if row is None else Seal(*row)
+    return None if row is None else Seal(**row)
 
 
 def next_seal(

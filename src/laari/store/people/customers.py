@@ -181,7 +181,7 @@ async def open_wallet(
     if balance:
         world = World(datetime.now(UTC), "", os.urandom)  # nothing here carries a link
         world.wallets.lock(account, wallet)  # nobody else sees it yet
-        moved = move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
+        moved = move_outside_money(world, None, wallet, "topup", balance, details="Opening balance")
         opened = world.wallets[account]
         journal.note_wallet(
             world, actor, "wallet.topup", wallet, opened, merchant_id=merchant_id, moved=moved

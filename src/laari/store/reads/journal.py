@@ -91,7 +91,10 @@ async def find(
     rows = await connection.fetch(
         f"SELECT id, {_COLUMNS} FROM {source} WHERE {conditions} {_NEWEST} {limit + 1}", *values
     )
-    entries = [JournalEntry(*row[1:]) for row in map(tuple, rows[:limit])]
+    entries = [
+        JournalEntry(**{name: row[name] for name in JournalEntry.__struct_fields__})
+        for row in rows[:limit]
+    ]
     last = rows[limit - 1] if len(rows) > limit else None
     if last is None and most_read is not None:
         last = await connection.fetchrow(
@@ -112,7 +115,7 @@ async def actions_of(
         object_id,
         limit,
     )
-    return [JournalEntry(*row) for row in rows]
+    return [JournalEntry(**row) for row in rows]
 
 
 async def names(connection: Connection, merchant_id: str, column: str) -> list[str]:

@@ -51,7 +51,7 @@ async def by_secret_digest(connection: Connection, digests: list[bytes]) -> dict
 
 async def by_id(connection: Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
     rows = await connection.fetch(f"{SELECT} WHERE d.id = ANY($1)", tenant_ids)
-    return {row["id"]: Tenant(*row) for row in rows}
+    return {row["id"]: Tenant(**row) for row in rows}
 
 
 async def live_of(connection: Connection, merchants: Collection[str]) -> dict[str, int]:
@@ -67,7 +67,7 @@ async def in_mode(connection: Connection, merchant_id: str, mode: Mode) -> Tenan
     row = await connection.fetchrow(
         f"{SELECT} WHERE d.merchant_id = $1 AND d.mode = $2", merchant_id, mode
     )
-    return None if row is None else Tenant(*row)
+    return None if row is None else Tenant(**row)
 
 
 async def of_merchant(connection: Connection, merchant_id: str, mode: Mode) -> Tenant:
@@ -84,4 +84,4 @@ async def of_wallet(connection: Connection, account: int) -> Tenant | None:
         "ON w.customer_id = c.id WHERE w.account = $1",
         account,
     )
-    return None if row is None else Tenant(*row)
+    return None if row is None else Tenant(**row)

@@ -249,7 +249,7 @@ async def movements(
     async with connection.transaction(readonly=True):
         await connection.execute(FINDING)
         found = await connection.fetch(
-            f"SELECT t.id, t.kind, t.created_at, t.amount, t.payment_id, r.id "
+            f"SELECT t.id, t.kind AS type, t.created_at, t.amount, t.payment_id, r.id AS refund_id "
             f"FROM (SELECT * FROM ({walks}) AS t {_NEWEST} LIMIT {limit + 1}) AS t "
             f"LEFT JOIN refunds r ON t.kind = 'refund' AND r.tid = t.tid {_NEWEST}",
             payout.tenant_id,
@@ -262,7 +262,7 @@ async def movements(
             *place,
             payout.transfer_id,
         )
-    rows = [PayoutMovement(*row) for row in found[:limit]]
+    rows = [PayoutMovement(**row) for row in found[:limit]]
     last = rows[-1] if len(found) > limit else None
     return PayoutMovements(rows, None if last is None else Position(last.created_at, last.id))
 
@@ -282,7 +282,7 @@ async def _chain(connection: Connection, payout: Payout) -> tuple[_Link, _Link]:
         payout.tenant_id,
         [payout.number, payout.number - 1],
     )
-    own, *before = (_Link(*row) for row in rows)
+    own, *before = (_Link(**row) for row in rows)
     return own, (before[0] if before else _Link(_NEVER, None, 0))
 
 
@@ -313,13 +313,20 @@ async def runs(connection: Connection, mode: Mode, limit: int) -> list[RunSummar
     """The newest runs, with the number and sum of their payouts."""
     rows = await connection.fetch(
         f"SELECT {', '.join(f'r.{name}' for name in PayoutRun.__struct_fields__)}, "
-        "count(p.id), coalesce(sum(p.amount), 0)::bigint "
+        "count(p.id) AS payouts, coalesce(sum(p.amount), 0)::bigint AS total "
         "FROM payout_runs r LEFT JOIN payouts p ON p.run_id = r.id AND p.status <> 'cancelled' "
         "WHERE r.mode = $1 GROUP BY r.id ORDER BY r.number DESC LIMIT $2",
         mode,
         limit,
     )
-    return [RunSummary(PayoutRun(*row[:-2]), row[-2], row[-1]) for row in rows]
+    return [
+        RunSummary(
+            PayoutRun(**{name: row[name] for name in PayoutRun.__struct_fields__}),
+            row["payouts"],
+            row["total"],
+        )
+        for row in rows
+    ]
 
 
 async def of_run(connection: Connection, run_id: UUID) -> list[Payout]:
@@ -382,7 +389,7 @@ async def preview(
     rows = await connection.fetch(
         f"SELECT {TENANT_COLUMNS} FROM tenant_details d WHERE d.mode = $1 ORDER BY d.id", mode
     )
-    tenants = {row["id"]: Tenant(*row) for row in rows}
+    tenants = {row["id"]: Tenant(**row) for row in rows}
     ids = list(tenants)
     accounts = await bank_accounts(connection, ids)
     agreed, funds = await _terms(connection, ids), await _funds(connection, ids)
