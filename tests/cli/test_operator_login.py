@@ -1,16 +1,24 @@
 """The second person on the command line logs in; all others are the real system user."""
 
+import asyncio
 import os
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyotp
 import pytest
 
 from laari.cli.terminal import system_user
+from laari.rules.people.persons import NewLogin
+from laari.store.people.passwords import hash_password
+from laari.store.postgres.pool import connection_to
+from tests import people
+from tests.actors import OPERATOR
 from tests.cli.terminals import PASSWORD, Clerk, as_user, typed
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 from tests.cli.test_payouts import YESTERDAY, new_shop, pay
 from tests.cli.test_wallets import new_account, query
+from tests.factors import begin
 
 _DAY = timedelta(days=1)
 
@@ -72,6 +80,28 @@ def test_the_role_of_the_operator_counts_and_first_passwords_do_not(
     typed(monkeypatch, new["password"], "000000")
     ended = laari("movement", "confirm", movement, "--operator", "new@laari.test")
     assert (ended.status, "set a password of your own first" in ended.err) == (1, True)
+
+
+def test_a_code_of_a_set_up_that_was_not_finished_confirms_nothing(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    movement = waiting_movement(laari, monkeypatch)
+    code = asyncio.run(code_of_set_up(dsn, "eve@laari.test"))
+    typed(monkeypatch, PASSWORD, code)
+    ended = laari("movement", "confirm", movement, "--operator", "eve@laari.test")
+    assert (ended.status, "code is not valid" in ended.err) == (1, True)
+
+
+async def code_of_set_up(dsn: str, email: str) -> str:
+    """A code of a factor whose first code was never entered."""
+    async with connection_to(dsn) as connection:
+        login = NewLogin(hash_password(PASSWORD))
+        added = await people.add(connection, OPERATOR, None, email, "admin", None, login)
+        now = datetime.now(UTC)
+        seed = await begin(connection, added.id, now)
+    return pyotp.TOTP(seed).at(now)
 
 
 def test_a_run_is_approved_by_another_operator_who_names_the_total(

@@ -128,6 +128,36 @@ async def test_only_operators_log_in(service: Service) -> None:
     assert forms.http.get(f"{service.origin}/operator").status_code == 303
 
 
+async def test_a_set_up_without_its_first_code_opens_nothing(service: Service) -> None:
+    """Neither in the session that began it nor in another one, which cannot finish it either."""
+    email = await new_operator(service, "admin")
+    desk, login = f"{service.origin}/operator", f"{service.origin}/operator/login"
+    factor = f"{desk}/account/factor"
+    first, second = Forms(), Forms()
+    first.log_in(login, email, PASSWORD)
+    first.send(factor, {"form_token": first.token(factor)})
+    [seed] = re.findall(r'id="seed"[^>]* value="([A-Z2-7]+)"', first.http.get(factor).text)
+    assert second.log_in(login, email, PASSWORD).headers["location"] == "/operator"
+    tokens = {each: {"form_token": each.token(f"{desk}/account")} for each in (first, second)}
+    walked = 0
+    for route in [route for route in PAGES if not route.access.own][::7]:  # as fast as people may
+        path = service.origin + re.sub(r"\{\w+\}", "none", route.path)
+        for forms in (first, second):
+            answers = [forms.http.get(path)]
+            if route.post is not None:
+                answers.append(forms.send(path, tokens[forms]))
+            for answer in answers:
+                assert answer.headers["location"] == "/operator/account/factor", path
+            walked += len(answers)
+    assert walked > 20
+    code = {"code": pyotp.TOTP(seed).now()}
+    assert second.send(f"{factor}/confirm", tokens[second] | code).status_code == 409
+    done = first.send(f"{factor}/confirm", tokens[first] | code)
+    assert "Your recovery codes" in done.text
+    assert first.http.get(desk).status_code == 200
+    assert second.http.get(desk).headers["location"].startswith("/operator/login?")
+
+
 def enter(service: Service, email: str, code: str) -> Forms:
     """A new browser of an operator with a second factor, after both steps of the log-in."""
     forms, login = Forms(), f"{service.origin}/operator/login"

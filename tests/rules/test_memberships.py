@@ -22,6 +22,7 @@ from laari.rules.people.invitations import (
     WithdrawInvitation,
 )
 from laari.rules.people.memberships import (
+    FIRST_IS_OWNER,
     AddMember,
     EndSessionsAt,
     RemoveMember,
@@ -112,10 +113,11 @@ def add(email: str, role: Any = "owner", actor: Actor = OPERATOR) -> AddMember:
     return AddMember(actor, SHOP, email, role, till, NewLogin(f"hash of {email}"))
 
 
-def invite(book: Book, email: str, by: str) -> Any:
-    person_id = book.id_of(by)
-    command = InvitePerson(Actor("person", by), SHOP, Offer(email, "owner"), person_id)
-    invited = book.run(command)
+def invite(book: Book, email: str, by: str | None, role: Any = "owner") -> Any:
+    """`by` None is the operator."""
+    actor = OPERATOR if by is None else Actor("person", by)
+    person_id = None if by is None else book.id_of(by)
+    invited = book.run(InvitePerson(actor, SHOP, Offer(email, role), person_id))
     if not isinstance(invited, Refusal):
         book.links[email] = invited.link.rpartition("/")[2]
     return invited
@@ -147,6 +149,8 @@ STEPS = {
         TransferOwnership(Actor("person", by), SHOP, book.id_of(by), book.id_of(who))
     ),
     "invite": invite,
+    "invite a manager": lambda book, who, by: invite(book, who, by, "manager"),
+    "invite by the operator": lambda book, who, by: invite(book, who, None, "manager"),
     "withdraw": lambda book, who, by: book.run(WithdrawInvitation(OPERATOR, SHOP, who)),
     "accept": lambda book, who, by: accept(book, who),
 }
@@ -167,7 +171,8 @@ def test_in_any_order_an_owner_stays_and_the_journal_is_complete(
     assert not roles or "owner" in roles.values()
     # An open invitation has an inviter who is an owner now.
     for invitation in book.rows["invitations"].values():
-        assert book.rows["memberships"][invitation.invited_by, SHOP].role == "owner"
+        inviter = invitation.invited_by  # none is the operator
+        assert inviter is None or book.rows["memberships"][inviter, SHOP].role == "owner"
     # Nobody is left without a place.
     assert {key[0] for key in book.rows["memberships"]} == book.rows["persons"].keys()
     # The last entry of each object is its state, and each begins where the one before ended.
@@ -184,6 +189,20 @@ def test_in_any_order_an_owner_stays_and_the_journal_is_complete(
                 assert later.before == earlier.after
             noted = json.decode(entries[-1].after)
             assert noted.items() >= json.decode(json.encode(state(record))).items()
+
+
+def test_a_manager_whom_the_operator_invited_is_not_the_first_person() -> None:
+    """All others left while the invitation was open."""
+    book = Book()
+    book.run(add(EMAILS[0]))
+    assert not isinstance(invite(book, EMAILS[1], None, "manager"), Refusal)
+    gone = RemoveMember(OPERATOR, SHOP, book.id_of(EMAILS[0]), may_be_last=True)
+    assert not isinstance(book.run(gone), Refusal)
+    assert accept(book, EMAILS[1]).message == FIRST_IS_OWNER
+    assert book.roles == {}
+    book.run(add(EMAILS[2]))
+    assert not isinstance(accept(book, EMAILS[1]), Refusal)
+    assert book.roles == {EMAILS[1]: "manager", EMAILS[2]: "owner"}
 
 
 @pytest.mark.parametrize("role", ["manager", "support", "finance", None])
