@@ -22,6 +22,7 @@ from laari.rules.people.permissions import Permission
 log = logging.getLogger(__name__)
 
 MAX_FORM_BYTES = 20 * 1024  # the longest texts of a payment, each character in twelve bytes
+MAX_ESCAPES = MAX_FORM_BYTES // 3  # `%41` takes longer to read than three letters
 MAX_UPLOADED_TEXT = 512 * 1024  # bytes beside a file, in a form that may have one
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 
@@ -110,7 +111,7 @@ class PageRoute(Generic[P]):
         # Only now: nobody makes us read a form of a page that they may not use.
         if request.http.media_type == MEDIA_TYPE:
             return await self._handle_upload(request)
-        form = _read_form(request.http)
+        form = read_form(request.http)
         return await self._handle_form(request, form)
 
     async def _handle_upload(self, request: P) -> Reply:
@@ -158,12 +159,12 @@ def _refused_stranger(request: PageRequest) -> Reply | None:
     return request.refusal(403, problem, back=ours)
 
 
-def _read_form(http: Request) -> dict[str, str] | None:
+def read_form(http: Request) -> dict[str, str] | None:
     """The last field of a name counts."""
     if http.media_type != "application/x-www-form-urlencoded":
         return None
     body = http.body(MAX_FORM_BYTES)
-    if body is None:
+    if body is None or body.count(b"%") > MAX_ESCAPES:
         return None
     try:
         fields = parse_qsl(
