@@ -33,3 +33,13 @@ class Owner(NamedTuple):
 def new_owner(service: Service, **options: Any) -> Owner:
     email = f"{secrets.token_hex(6)}@shop.example"
     return Owner(service.merchant(email=email, password=PASSWORD, **options), email)
+
+
+def sandbox_only(owner: Owner) -> Owner:
+    """As after a sign-up: a cashier of a shop with a live side has no sandbox."""
+    owner.shop.service.execute(
+        "WITH live AS (DELETE FROM tenants WHERE merchant_id = $1 AND mode = 'live' RETURNING id) "
+        "DELETE FROM merchant_funds f USING live WHERE f.tenant_id = live.id",
+        owner.shop.id,
+    )
+    return owner

@@ -11,7 +11,8 @@ from laari.store.people.passwords import nobodys_hash
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.pages.owners import Owner, new_owner
-from tests.pages.people import Visitors
+from tests.pages.people import Visitors, new_customer
+from tests.pages.wallets import pay
 from tests.people import add
 from tests.serving import Service
 
@@ -89,6 +90,34 @@ async def merchants(visitors: Visitors, service: Service, page: Page) -> None:
     await page.get_by_role("link", name="Change merchant").click()
 
 
+async def cashier(visitors: Visitors, service: Service, page: Page, *, then: str = "") -> None:
+    """A sale at the counter, before it is paid, after it, or refused."""
+    owner, manager = await _staffed(visitors, service)
+    await visitors.log_in(page.context, manager.replace("mariyam", "aisha"))
+    await page.goto(owner.url("/live/payments/new"))
+    await page.get_by_label("Amount").fill("0" if then == "refused" else "85")
+    await page.get_by_label("What for").fill("Two flat whites")
+    await page.get_by_role("button", name="Create").click()
+    if then == "paid":
+        payment_id = page.url.rpartition("/")[2].partition("?")[0]
+        customer = await new_customer(service, name="Fathimath Didi")
+        await pay(owner.shop, customer, {"id": payment_id})
+        await page.goto(page.url.partition("?")[0])
+
+
+async def cashier_paid(visitors: Visitors, service: Service, page: Page) -> None:
+    await cashier(visitors, service, page, then="paid")
+
+
+async def cashier_refused(visitors: Visitors, service: Service, page: Page) -> None:
+    await cashier(visitors, service, page, then="refused")
+
+
+async def cashier_overview(visitors: Visitors, service: Service, page: Page) -> None:
+    await cashier_paid(visitors, service, page)
+    await page.get_by_role("link", name="Overview").click()
+
+
 async def forbidden(visitors: Visitors, service: Service, page: Page) -> None:
     owner, manager = await _staffed(visitors, service)
     await visitors.log_in(page.context, manager)
@@ -103,4 +132,8 @@ SHOTS = {
     "people-invitation-invalid": invitation_invalid,
     "people-merchants": merchants,
     "people-forbidden": forbidden,
+    "cashier-sale": cashier,
+    "cashier-paid": cashier_paid,
+    "cashier-refused": cashier_refused,
+    "cashier-overview": cashier_overview,
 }

@@ -253,7 +253,7 @@ async def test_a_link_is_made_by_hand_and_paid(visitors: Visitors, owner: Owner,
     await page.get_by_text("More", exact=True).click()
     await page.get_by_label("Bill number").fill("not; allowed")
     await page.get_by_role("button", name="Create the link").click()
-    await expect(page.get_by_role("alert")).to_contain_text("bill_number may contain only")
+    await expect(page.get_by_role("alert")).to_contain_text("The bill number may contain only")
     await page.get_by_label("Bill number").fill("B-9")
     await page.get_by_label("Expires").fill("2090-01-01T10:30")
     await page.get_by_role("button", name="Create the link").click()

@@ -21,7 +21,7 @@ from tests import people
 from tests.actors import OPERATOR
 from tests.logins import opened
 from tests.pages.forms import token_in
-from tests.pages.owners import Owner, new_owner
+from tests.pages.owners import Owner, new_owner, sandbox_only
 from tests.serving import Service
 
 TILL = "Till 1"
@@ -76,7 +76,7 @@ async def test_the_whole_table(service: Service, owner: Owner, role: Any, mode: 
         for number, route in enumerate(routes):
             if number % ROUTES_OF_ONE == 0:  # nobody opens so many pages at once
                 client = await logged_in(service, await member(service, owner.shop.id, role))
-                token = token_in(client.get(f"/{owner.shop.id}/{mode}/account").text)
+                token = token_in(client.get(f"/{owner.shop.id}/live/account").text)
             path = address(route.path, place, mode)
             answers = {"GET": client.get(path)}
             if route.post is not None and not path.endswith(("everywhere", "/clock", "/wallet")):
@@ -102,10 +102,8 @@ def _paths(html: str) -> set[str]:
 
 
 @pytest.mark.parametrize("role", get_args(MerchantRole))
-async def test_no_page_offers_what_the_role_cannot_use(
-    service: Service, owner: Owner, role: Any
-) -> None:
-    shop = owner.shop
+async def test_no_page_offers_what_the_role_cannot_use(service: Service, role: Any) -> None:
+    shop = sandbox_only(new_owner(service)).shop
     paid, pending = (shop.payment(terminal_label=TILL) for _ in range(2))
     shop.control(f"payments/{paid['id']}/pay")
     asked = shop.request(terminal_label=TILL)
@@ -127,7 +125,7 @@ async def test_no_page_offers_what_the_role_cannot_use(
 async def test_a_cashier_sees_and_makes_the_payments_of_one_till(
     service: Service,
 ) -> None:
-    shop = new_owner(service).shop
+    shop = sandbox_only(new_owner(service)).shop
     own = shop.payment(reference="mine-1", terminal_label=TILL, bill_number="bill 1")
     other = shop.payment(reference="mine-2", terminal_label="Till 2", bill_number="bill 2")
     none = shop.payment(reference="mine-3", bill_number="bill 3")
@@ -172,10 +170,8 @@ async def test_a_cashier_sees_and_makes_the_payments_of_one_till(
     assert shop.get(f"/payments/{pending['id']}").json()["data"]["status"] == "pending"
 
 
-async def test_only_readers_of_webhooks_see_events_and_deliveries(
-    service: Service, owner: Owner
-) -> None:
-    shop = owner.shop
+async def test_only_readers_of_webhooks_see_events_and_deliveries(service: Service) -> None:
+    shop = sandbox_only(new_owner(service)).shop
     payment = shop.payment(terminal_label=TILL)
     shop.control(f"payments/{payment['id']}/pay")
     asked = shop.request(terminal_label=TILL)

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.pages.forms import token_in
-from tests.pages.owners import Owner, new_owner
+from tests.pages.owners import Owner, new_owner, sandbox_only
 from tests.pages.test_journal import client_of
 from tests.pages.test_permissions import TILL, logged_in, member
 from tests.serving import Service
@@ -79,6 +79,7 @@ def test_a_note_that_is_too_long_is_refused(owner: Owner) -> None:
 
 
 async def test_a_cashier_closes_only_the_own_till(service: Service, owner: Owner) -> None:
+    sandbox_only(owner)
     sell(owner, 10_000, TILL)
     sell(owner, 70_000, "other")
     base = f"{service.origin}/dashboard/{owner.shop.id}/sandbox"

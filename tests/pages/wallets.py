@@ -12,6 +12,7 @@ from laari.rules.actors import Payer
 from laari.rules.command import Command
 from laari.rules.payments.authorizations import ApproveAuthorization, SuspendAuthorization
 from laari.rules.payments.payment_requests import PayRequest, RejectRequest, ReserveRequest
+from laari.rules.payments.payments import PayPayment
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
@@ -84,6 +85,13 @@ def _uuid(prefix: str, resource: dict[str, Any]) -> UUID:
     found = ids.read_id(prefix, resource["id"])
     assert found is not None
     return found
+
+
+async def pay(shop: Merchant, customer: Customer, payment: dict[str, Any]) -> None:
+    """This customer pays a live payment."""
+    payment_id = _uuid(ids.PAYMENT, payment)
+    payer = Payer(customer.account, "live")
+    await submit(shop.service, PayPayment(await tenant_of(shop), payment_id, payer))
 
 
 def ask(shop: Merchant, customer: Customer, **fields: Any) -> dict[str, Any]:

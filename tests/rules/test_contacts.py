@@ -2,7 +2,7 @@
 
 import pytest
 
-from laari.rules.people.contacts import read_email, read_mobile, read_vpa
+from laari.rules.people.contacts import masked_payer, read_email, read_mobile, read_vpa
 
 SUFFIXES = ("fp", "fahipay")
 
@@ -42,3 +42,8 @@ def test_a_vpa_is_its_name(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "@fp", "aisha@other", "aisha@", "a b", "a@fp@fp", "x" * 101])
 def test_other_vpas_are_none(text: str) -> None:
     assert read_vpa(text, SUFFIXES) is None
+
+
+def test_a_payer_is_masked() -> None:
+    assert masked_payer("Fathimath  Didi", "7712345", 7700) == "F… D…, …345"
+    assert masked_payer("Ali", None, 7_700_000_000_012) == "A…, …012"

@@ -32,3 +32,9 @@ def read_vpa(text: str, suffixes: Collection[str]) -> str | None:
     if at and suffix not in suffixes:
         return None
     return name if _VPA_NAME.fullmatch(name) else None
+
+
+def masked_payer(name: str, mobile: str | None, account: int) -> str:
+    """`F… D…, …345`: initials, and the last digits of the mobile number or else of the account."""
+    initials = " ".join(f"{word[0]}…" for word in name.split())
+    return f"{initials}, …{(mobile or str(account))[-3:]}"

@@ -8,10 +8,22 @@ from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.money import read_rufiyaa
+from laari.rules.money import MAX_PAYMENT_AMOUNT, money_text, read_rufiyaa
 from laari.rules.refusals import Refusal, invalid
 
 METADATA_ROWS = 6  # in the form; a program may send more
+# The fields in the words of the form.
+NAMES = {
+    "amount": "The amount",
+    "reference": "The reference",
+    "title": "The text of “What for”",
+    "description": "The description",
+    "terminal_label": "The till",
+    "bill_number": "The bill number",
+    "return_url": "The return address",
+    "expires_at": "The time of expiry",
+    "metadata": "The metadata",
+}
 TEXTS = ("reference", "title", "description", "terminal_label", "bill_number", "return_url")
 
 
@@ -28,7 +40,7 @@ async def create(request: DashboardRequest) -> Reply | Problem:
         body["terminal_label"] = request.till  # whatever the form says
     outcome = await request.run(CREATE, body)
     if isinstance(outcome, Refusal):
-        return outcome
+        return _in_words(outcome)
     payment_id = ids.show_id(ids.PAYMENT, outcome.id)
     return request.redirect(f"/payments/{payment_id}", done="created")
 
@@ -38,6 +50,10 @@ def _body(form: dict[str, str]) -> dict[str, object] | Refusal:
     amount = read_rufiyaa(form.get("amount", ""))
     if amount is None:
         return invalid("amount", "The amount must be a number such as 125 or 125.50.")
+    if amount < 1:
+        return invalid("amount", f"The amount must be at least {money_text(1)}.")
+    if amount > MAX_PAYMENT_AMOUNT:
+        return invalid("amount", f"The amount must be at most {money_text(MAX_PAYMENT_AMOUNT)}.")
     metadata = _metadata(form)
     if isinstance(metadata, Refusal):
         return metadata
@@ -47,6 +63,15 @@ def _body(form: dict[str, str]) -> dict[str, object] | Refusal:
         # Browsers omit the seconds if they are zero.
         body["expires_at"] = f"{deadline}:00" if deadline.count(":") == 1 else deadline
     return body
+
+
+def _in_words(refusal: Refusal) -> Refusal:
+    """The API's message with the field's name of the form instead of its own."""
+    name = (refusal.field or "").partition(".")[0]
+    rest = refusal.message.removeprefix(refusal.field or "")
+    if name not in NAMES or rest == refusal.message:
+        return refusal
+    return refusal._replace(message=NAMES[name] + rest)
 
 
 def _metadata(form: dict[str, str]) -> dict[str, str] | Refusal:

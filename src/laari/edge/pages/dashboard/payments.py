@@ -24,9 +24,10 @@ from laari.rules import ids
 from laari.rules.actors import name_for_merchants
 from laari.rules.lifecycle import shown_state
 from laari.rules.payments.refunds import left_of
+from laari.rules.people.contacts import masked_payer
 from laari.rules.records import Payment
 from laari.rules.refusals import invalid
-from laari.store.reads import payments, refunds
+from laari.store.reads import holders, payments, refunds
 from laari.store.reads.search import search
 
 MOST_MATCHES = 50
@@ -87,6 +88,7 @@ async def _list_by(request: DashboardRequest) -> Reply:
 
 async def _show(request: DashboardRequest, payment: Payment) -> Reply:
     refunded = await request.backend.ask(refunds.of_payment, payment.id)
+    history = [] if request.only_sells else await timeline(request, payment, refunded)
     return request.page(
         "payment.html",
         payment=payment,
@@ -96,8 +98,17 @@ async def _show(request: DashboardRequest, payment: Payment) -> Reply:
         reasons=REASONS,
         shape=PAYMENTS.show(payment, request.backend),
         state=shown_state(payment, request.tenant_now),
-        entries=await timeline(request, payment, refunded),
+        payer=await _payer(request, payment),
+        entries=history,
     )
+
+
+async def _payer(request: DashboardRequest, payment: Payment) -> str | None:
+    """Who paid, as far as the people at a counter need it to tell customers apart."""
+    if payment.paid_at is None or payment.payer_account is None:
+        return None
+    holder = await request.backend.ask(holders.by_account, payment.payer_account)
+    return None if holder is None else masked_payer(holder.name, holder.mobile, holder.account)
 
 
 async def show_status(request: DashboardRequest) -> Reply:

@@ -130,6 +130,8 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
             return self.no_such_page()
         stopped = await self.open(self.params["merchant"], mode, polled=access.polled)
         stopped = stopped or self.check(access)
+        if stopped is None and mode == "sandbox" and self.only_sells and self.merchant.has_live:
+            return self.go(self.other_mode)  # nobody can pay the codes of a sandbox
         if stopped is not None or access.own or self.merchant.active:
             return stopped
         changes = self.http.method == "POST" or access.hands_out
@@ -189,6 +191,11 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
     def till(self) -> str | None:
         """The only till whose payments the person sees; None for all of them."""
         return self.membership.till
+
+    @property
+    def only_sells(self) -> bool:
+        """Whether pages are for a counter: without modes, fees and what only programs need."""
+        return not self.may("money.read")
 
     @property
     def tabs(self) -> list[tuple[str, str]]:
