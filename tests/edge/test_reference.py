@@ -30,11 +30,6 @@ async def test_the_document_is_served_as_it_is_made() -> None:
     assert json.loads(reply.body) == openapi_document(ORIGIN)
 
 
-async def test_the_address_of_the_service_leads_to_it() -> None:
-    reply, headers = await found("/")
-    assert (reply.status, headers[b"location"]) == (303, b"/docs")
-
-
 async def test_everything_the_page_names_is_there_with_its_type() -> None:
     page, headers = await found("/docs")
     assert page.content_type == b"text/html; charset=utf-8"

@@ -127,7 +127,8 @@ async def test_on_a_phone_nothing_is_out_of_sight(visitors: Visitors, owner: Own
     asked = owner.shop.request(reference="TABLE-7")
     page = await owner.open(visitors, "/sandbox/requests", "phone")
     await expect(page.get_by_text(asked["customer"]["value"]).first).to_be_visible()
-    tabs = page.get_by_role("navigation", name="Dashboard").get_by_role("link")
+    await page.get_by_text("Menu", exact=True).click()
+    tabs = page.get_by_role("navigation", name="Dashboard, menu").get_by_role("link")
     assert await tabs.count() == len(TABS)
     for tab in await tabs.all():
         box = await tab.bounding_box()

@@ -96,7 +96,7 @@ class App:
             return self._tokens if path == TOKEN_ADDRESS else self._merchant
         if path == "/wallet" or path.startswith("/wallet/"):
             return self._wallet
-        if path.split("/", 2)[1] in FIRST_SEGMENTS:
+        if path == "/" or path.split("/", 2)[1] in FIRST_SEGMENTS:
             return self._pages
         return self._signup if path == signup.ENDPOINT.path else None
 

@@ -28,6 +28,7 @@ MESSAGE = "msg_"
 PERSON = "per_"
 MOVEMENT = "mov_"
 APPLICATION = "app_"
+MERCHANT = "mer_"
 CONTACT_CHANGE = "chg_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.pages import approval, checkout, dashboard, operator, wallet
+from laari.edge.pages import approval, checkout, dashboard, front, operator, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard.account import WITHOUT_MERCHANT
 from laari.edge.pages.dashboard.request import MODES, DashboardVisitor
@@ -18,6 +18,7 @@ from laari.rules.refusals import Refusal
 FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "operator", "static"})
 
 ROUTES: Routes = [
+    *front.ROUTES,
     *checkout.ROUTES,
     *approval.ROUTES,
     *wallet.ROUTES,

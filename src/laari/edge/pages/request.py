@@ -8,11 +8,12 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, quote
 
@@ -68,11 +69,12 @@ class TooFast(Exception):  # noqa: N818  # not an error of ours
 
 
 class FormProblem(NamedTuple):
-    """Why a form was refused, in the reader's language."""
+    """Why a form was refused, in the reader's language; `fields` has the reason beside each."""
 
     status: int
     message: str
     retry_after: int | None = None
+    fields: Mapping[str, str] = MappingProxyType({})
 
 
 Problem: TypeAlias = FormProblem | Refusal
@@ -311,6 +313,10 @@ class PageRequest:
             self.keep_cookie(name, "", 0)
 
     # Replies.
+
+    def wrong(self, field: str) -> str | None:
+        """Why this field of the form was refused."""
+        return self.problem.fields.get(field) if isinstance(self.problem, FormProblem) else None
 
     def page(self, template: str, status: int | None = None, **values: object) -> Reply:
         html = render(self.named(template), self.language, **self.common(), **values)

@@ -66,8 +66,6 @@ class ReferencePage(NamedTuple):
 async def reference_page(request: Request, origin: str, *, signup: bool = False) -> Reply | None:
     """The reply to a request for the reference, with or without sign-up; None for other paths."""
     path = request.path
-    if path == "/":  # a person who opens the address of the service
-        return must_read(request) or Reply(303, b"", ((b"location", b"/docs"),), b"")
     if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
         return None
     # The first request compresses everything. In a thread it does not delay payments.

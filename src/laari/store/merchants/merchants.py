@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.errors import LaariError
+from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.merchants.keys import KEY, KEY_PREFIX, mark_of, secret_context
@@ -103,7 +104,7 @@ async def create(
     the email of a person who has logged in. A merchant that is `sandbox_only` has no live tenant
     until an operator approves it; it came by sign-up, so nobody has proved the email.
     """
-    merchant_id = "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
+    merchant_id = ids.MERCHANT + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret_key = new_secret(KEY_PREFIX)
     async with acting(connection, actor, "merchant.create"):
         account = await new_account(connection)

@@ -11,7 +11,9 @@ from laari.edge.pages.person import ACCOUNT, FACTOR
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
+from laari.rules import ids
 from laari.rules.merchants.settings import RequireFactor
+from laari.store.merchants import merchants
 
 OWN_FIRST = FormProblem(409, "Set up your own second factor first.")
 
@@ -24,6 +26,20 @@ async def home(request: DashboardVisitor) -> Reply:
     merchant = await request.first_merchant(person)
     if merchant is None:
         return request.page("no_merchant.html", 403)
+    return request.go(home_of(merchant.id, merchant.mode))
+
+
+async def home_of_one(request: DashboardVisitor) -> Reply:
+    """Redirects the address of a merchant without a mode."""
+    merchant_id = request.params["merchant"]
+    if not merchant_id.startswith(ids.MERCHANT):
+        return request.no_such_page()
+    person = await request.find_person()
+    if person is None:
+        return await request.to_login()
+    if merchant_id not in await request.merchants_of(person):
+        return request.no_such_page()
+    merchant = await request.backend.ask(merchants.show, merchant_id)
     return request.go(home_of(merchant.id, merchant.mode))
 
 
@@ -61,6 +77,7 @@ async def choose_messages(request: DashboardRequest) -> Reply:
 
 ROUTES: Routes = [
     PageRoute(DashboardVisitor, "", get=home, own=True),
+    PageRoute(DashboardVisitor, "/{merchant}", get=home_of_one, own=True),
     *own_account.routes(DashboardVisitor, DashboardRequest),
     PageRoute(
         DashboardRequest,

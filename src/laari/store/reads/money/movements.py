@@ -41,6 +41,7 @@ class Movement(NamedTuple):
     effect: int  # the change of the merchant's balance; a refund does not return the fee
     payment: Payment | None = None  # for a refund: the payment that it refunds
     refund: Refund | None = None
+    reason: str | None = None  # of a hold, a release or a correction
 
     @property
     def place(self) -> Position:
@@ -147,9 +148,29 @@ async def _with_payments(
     named = {id for kind, _, id, _ in found if kind == "payment"}
     named |= {refund.payment_id for refund in refunded.values()}
     paid = await payments.by_id(connection, list(named))
+    reasons = await _reasons(connection, [id for kind, _, id, _ in found if kind not in SALES])
     rows = []
     for kind, at, id, effect in found:
         refund = refunded.get(id)
         payment = paid.get(id if refund is None else refund.payment_id)
-        rows.append(Movement(kind, at, id, effect, payment, refund))
+        rows.append(Movement(kind, at, id, effect, payment, refund, reasons.get(id)))
     return rows
+
+
+async def _reasons(connection: Connection, transfers: list[UUID]) -> dict[UUID, str]:
+    if not transfers:
+        return {}
+    rows = await connection.fetch(
+        "SELECT transfer_id, reason FROM fund_movements WHERE transfer_id = ANY($1)", transfers
+    )
+    return {row["transfer_id"]: row["reason"] for row in rows}
+
+
+async def newest_hold(connection: Connection, tenant_id: int) -> str | None:
+    """The reason of the newest hold."""
+    reason: str | None = await connection.fetchval(
+        "SELECT f.reason FROM fund_movements f JOIN transfers t ON t.id = f.transfer_id "
+        "WHERE f.tenant_id = $1 AND t.kind = 'hold' ORDER BY f.created_at DESC, t.id DESC LIMIT 1",
+        tenant_id,
+    )
+    return reason

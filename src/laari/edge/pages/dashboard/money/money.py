@@ -14,7 +14,7 @@ from laari.rules.calendar import show as show_time
 from laari.rules.money import rufiyaa
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.listing import Position
-from laari.store.reads.money import money
+from laari.store.reads.money import money, movements
 from laari.store.reads.money.money import Line
 from laari.store.reads.money.movements import KINDS, MovementKind
 
@@ -63,9 +63,13 @@ async def show(request: DashboardRequest) -> Reply:
     if found.next is not None:
         cursor = request.backend.cursors.make(_LISTING, request.tenant.id, *found.next)
         older = urlencode({**asked, "after": cursor})
+    hold = None
+    if found.balance.held:
+        hold = await request.backend.ask(movements.newest_hold, request.tenant.id)
     return await request.long_page(
         "money.html",
         balance=found.balance,
+        hold=hold,
         span=span,
         lines=found.lines,
         words=WORDS,
@@ -126,6 +130,8 @@ def _cells(line: Line) -> dict[str, str]:
             "refund_id": ids.show_id(ids.REFUND, refund.id),
             "note": guarded(refund.note or ""),
         }
+    if movement.reason is not None:
+        cells["note"] = guarded(movement.reason)
     return cells
 
 
