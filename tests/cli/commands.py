@@ -76,7 +76,8 @@ NOBODY = {
     "bps": "150",
     "fixed": "0",
     **dict.fromkeys(("legal_name", "registration_number", "address", "contact"), "Shop"),
-    **dict.fromkeys(("bank_name", "bank_holder"), "Shop"),
+    "bank_name": "BML",
+    "bank_holder": "Shop",
     "bank_account": "7730000012345",
     "monthly_volume": "5",
 }

@@ -95,7 +95,7 @@ class Trade:
     async def _enter_bank(self, connection: Connection) -> None:
         tenant = await tenants.of_merchant(connection, self.shop.id, "sandbox")
         for number in ("7730000012345", "7730000099999"):
-            bank = "Bank of Maldives"
+            bank = "BML"
             await enter(connection, tenant.id, number, holder="Seagull Café", bank=bank)
 
     def _sell(self, chance: random.Random, bill: str) -> None:
@@ -192,7 +192,7 @@ async def refund_wrong(visitors: Visitors, service: Service, page: Page) -> None
 async def bank_wrong(visitors: Visitors, service: Service, page: Page) -> None:
     await _open(visitors, service, page, "/sandbox/money/bank")
     await page.get_by_label("Account holder").fill("Seagull Café")
-    await page.get_by_label("Bank", exact=True).fill("BML")
+    await page.get_by_label("Bank", exact=True).select_option("BML")
     await page.get_by_label("Account number").fill("12x4")
     await page.get_by_label("password").fill("wrong password")
     await page.get_by_role("button", name="Save").click()
@@ -226,8 +226,9 @@ def _new(path: str, *, sent: bool = False) -> Any:
 
 async def application_wrong(visitors: Visitors, service: Service, page: Page) -> None:
     await _newcomer(visitors, service, page, "/application", False)
-    for label in ("Legal", "Registration", "Address", "Bank", "Holder", "Number of", "Contact"):
+    for label in ("Legal", "Registration", "Address", "Holder", "Number of", "Contact"):
         await page.get_by_label(label).first.fill("Coral Books")
+    await page.get_by_label("Bank", exact=True).select_option("BML")
     await page.get_by_label("Expected sales").fill("much")
     await page.get_by_role("button", name="Send").click()
 

@@ -1,5 +1,6 @@
 """The operator's pages for the bank's statement and the float, by their forms."""
 
+import re
 import secrets
 from collections.abc import Iterator
 from datetime import timedelta
@@ -74,6 +75,44 @@ async def test_a_statement_is_checked_and_then_booked_once(service: Service, fin
     for shown in (refused.text, finance.send("/bank", "", statement=changed).text):
         assert "Line 2: " in shown
         assert "The reference was imported before with other content" in shown
+
+
+async def test_a_statement_says_whose_money_it_is_before_anything_is_booked(
+    service: Service, finance: Desk
+) -> None:
+    aisha = await new_customer(service, name="Aisha <i>Ali</i>", balance=0)
+    ben = await new_customer(service, name="Ben Adam", balance=0)
+    references = sorted(new_reference() for _ in range(3))
+    texts = (f"top-up {aisha.account}", f"from +960 {ben.mobile}", f"{aisha.mobile} {ben.mobile}")
+    rows = zip(references, texts, strict=True)
+    statement = HEADER + "".join(f"{TODAY},{each},{text},,5.00,\n" for each, text in rows)
+    checked = finance.send("/bank", "", statement=statement).text
+    told = re.findall(r"<strong>For <bdi[^>]*>([^<]+)</bdi></strong>, by the ([a-z ]+)<", checked)
+    assert told == [
+        ("Aisha &lt;i&gt;Ali&lt;/i&gt;", "account number"),
+        ("Ben Adam", "mobile number"),
+    ]
+    assert lines_of(service, *references) == []
+    assert "is imported" in finance.send("/bank/book", "", statement=statement).text
+    assert lines_of(service, *references) == ["topup", "topup", "receipt"]
+    for customer in (aisha, ben):
+        [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+        assert row["balance"] == 500
+
+
+async def test_a_receipt_is_assigned_to_a_name(service: Service, finance: Desk) -> None:
+    name = f"Zulaikha {secrets.token_hex(4)}"
+    customer = await new_customer(service, name=name, balance=0)
+    reference = unknown_line(finance)
+    for sought in (name, customer.mobile, str(customer.account)):
+        page = finance.get("/bank/find", reference=reference, q=sought).text
+        assert f'<strong><bdi dir="auto">{name}</bdi></strong>' in page, sought
+        assert f'name="account" value="{customer.account}"' in page
+    nobody = finance.get("/bank/find", reference=reference, q="nobody-at-all")
+    assert "Nobody fits" in nobody.text
+    given = {"reference": reference, "account": str(customer.account), "q": name}
+    assert "added to the wallet" in finance.send("/bank/assign", "", **given).text
+    assert finance.get("/bank/find", reference=reference, q=name).status_code == 404
 
 
 async def test_a_conflict_with_a_slip_is_shown_before_anything_is_booked(

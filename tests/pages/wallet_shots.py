@@ -100,7 +100,7 @@ async def withdraw(visitors: Visitors, service: Service, page: Page) -> None:
     customer = await new_customer(service)
     await visitors.log_in(page.context, customer)
     await page.goto(f"{service.origin}/app/withdraw")
-    await page.locator("#bank").fill("Bank of Maldives")
+    await page.locator("#bank").select_option("BML")
     await page.locator("#number").fill("7730000012345")
     await page.locator("#bank-password").fill(customer.password)
     await page.get_by_role("button", name="Save").click()

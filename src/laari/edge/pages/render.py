@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from laari.edge.pages.assets import URLS
 from laari.edge.pages.bidi import closed, escaped_json, isolated_value
 from laari.edge.pages.language import LANGUAGES, Language
+from laari.rules.banking.banks import BANKS
 from laari.rules.calendar import MALDIVES, show
 from laari.rules.day_ranges import PRESETS
 from laari.rules.money import money_text, rufiyaa
@@ -96,7 +97,9 @@ _ENVIRONMENT = Environment(
     auto_reload=False,
     finalize=isolated_value,
 )
-_ENVIRONMENT.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS)
+_ENVIRONMENT.globals.update(
+    t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS, banks=BANKS
+)
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
 _ENVIRONMENT.filters.update(short_day=short_day)
 # `exact` keeps every character: for the value of a form field and the address of a link.

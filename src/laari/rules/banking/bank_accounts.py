@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from laari.rules.actors import Actor, written
 from laari.rules.banking.bank_file import MAX_HOLDER, is_account_number, is_bank_text
+from laari.rules.banking.banks import BANKS, bank_code
 from laari.rules.banking.second_person import (
     Asked,
     Booked,
@@ -37,18 +38,20 @@ def masked(account_number: str) -> str:
 
 
 def not_valid(details: BankDetails) -> Refusal | None:
-    for field, text in (("holder", details.holder), ("bank", details.bank)):
-        if not is_bank_text(text):
-            allowed = f"1 to {MAX_HOLDER} letters, digits, spaces and . , ' & ( ) / -"
-            return invalid(field, f"The {field} must have {allowed}, and begin with a letter.")
+    if not is_bank_text(details.holder):
+        allowed = f"1 to {MAX_HOLDER} letters, digits, spaces and . , ' & ( ) / -"
+        return invalid("holder", f"The holder must have {allowed}, and begin with a letter.")
+    if details.bank not in BANKS:
+        return invalid("bank", f"The bank must be one of: {', '.join(BANKS)}.")
     if not is_account_number(details.account_number):
         return invalid("account_number", "The account number must have 4 to 20 digits.")
     return None
 
 
 def read_details(holder: str, bank: str, number: str) -> BankDetails:
-    """A bank account as people write it: with any spaces."""
-    return BankDetails(" ".join(holder.split()), " ".join(bank.split()), "".join(number.split()))
+    """A bank account as people write it: the number with any spaces and hyphens."""
+    digits = "".join(number.split()).replace("-", "")
+    return BankDetails(" ".join(holder.split()), bank_code(" ".join(bank.split())), digits)
 
 
 def is_same_name(one: str, other: str) -> bool:

@@ -1,13 +1,12 @@
 """Lines of the bank's statement: each one is booked once, by the bank's own reference.
 
-Money with the number of a wallet becomes a top-up. A line with the reference of an order answers
-it. Other money that came in is unallocated until a person assigns it or sends it back. Other money
-that went out changes nothing. A person books it as a charge of the bank, or matches it with money
-that the books have sent before (`laari.rules.banking.bank_matches`).
+Money with the number of a wallet, or the mobile number of its holder, becomes a top-up. A line with
+the reference of an order answers it (`laari.rules.banking.bank_targets`). Other money that came in
+is unallocated until a person assigns it or sends it back. Other money that went out changes
+nothing. A person books it as a charge of the bank, or matches it with money that the books have
+sent before (`laari.rules.banking.bank_matches`).
 """
 
-import re
-from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, NamedTuple
@@ -19,8 +18,14 @@ from laari.rules import ledger
 from laari.rules.actors import Actor, written
 from laari.rules.banking import payouts
 from laari.rules.banking.bank_days import has_ended
-from laari.rules.banking.bank_file import references_in
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.bank_targets import (
+    Target,
+    mobiles_in,
+    orders_in,
+    target_of,
+    wallets_in,
+)
 from laari.rules.banking.second_person import (
     count_alone,
     is_same_person,
@@ -41,64 +46,6 @@ from laari.rules.records import (
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import Needs, World
-
-_ACCOUNT = re.compile(r"(?<![0-9])77[0-9]{11}(?![0-9])", re.ASCII)
-
-
-def accounts_in(text: str) -> list[int]:
-    """The numbers of wallets that a line of the statement names."""
-    return list(dict.fromkeys(int(found[0]) for found in _ACCOUNT.finditer(text)))
-
-
-def orders_in(line: StatementLine) -> list[str]:
-    """The orders that a line may name."""
-    return references_in(_text(line))
-
-
-def wallets_in(line: StatementLine) -> list[int]:
-    """The wallets that a line may name."""
-    return accounts_in(_text(line))
-
-
-def _text(line: StatementLine) -> str:
-    return f"{line.reference} {line.description}"
-
-
-class Target(NamedTuple):
-    """What a line names: the wallet it is for, or the order that it answers.
-
-    `answers` are the uses of other lines that name the order. `topup` has used the line's reference
-    as its slip.
-    """
-
-    account: int | None = None
-    order: BankOrder | None = None
-    topup: Transaction | None = None
-    answers: frozenset[str] = frozenset()
-
-
-def target_of(
-    line: StatementLine,
-    orders: Mapping[str, BankOrder],
-    live: Container[int],
-    topup: Transaction | None,
-    answers: Mapping[str, frozenset[str]],
-) -> Target:
-    """One order, or one live wallet. A line that names two names none.
-
-    Without a number, a slip that was entered by hand says which wallet it was.
-    """
-    named = [orders[each] for each in orders_in(line) if each in orders]
-    accounts = [each for each in wallets_in(line) if each in live]
-    if len(named) == 1:
-        [order] = named
-        uses = answers.get(order.reference, frozenset())
-        return Target(order=order, topup=topup, answers=uses)
-    if not named and len(accounts) == 1:
-        return Target(account=accounts[0], topup=topup)
-    if not named and not accounts and topup is not None:
-        return Target(account=topup.account, topup=topup)
-    return Target(topup=topup)
 
 
 def is_same(line: StatementLine, known: BankLine) -> bool:
@@ -207,7 +154,19 @@ class ImportLine(Command[Imported]):
             needs.read(World.answers, order)
         for account in wallets_in(self.line):
             needs.lock(World.wallets, account)
+        for mobile in mobiles_in(self.line):
+            needs.read(World.recipients, ("mobile", mobile))
+            needs.then(World.recipients, self._lock_holders)
         needs.read(World.topups, ("live", self.line.reference))
+
+    def _lock_holders(self, needs: Needs, world: World) -> None:
+        for account in self._mobiles(world).values():
+            needs.lock(World.wallets, account)
+
+    def _mobiles(self, world: World) -> dict[str, int]:
+        """The accounts of the customers whose mobile numbers the line names."""
+        found = {each: world.recipients.get(("mobile", each)) for each in mobiles_in(self.line)}
+        return {mobile: each.account for mobile, each in found.items() if each is not None}
 
     def decide(self, world: World) -> Imported | Refusal:
         known = world.bank_lines.get(self.line.reference)
@@ -229,6 +188,7 @@ class ImportLine(Command[Imported]):
             self.line,
             orders=world.orders.seen,
             live={each.account for each in wallets if each is not None and each.mode == "live"},
+            mobiles=self._mobiles(world),
             topup=world.topups.get(("live", self.line.reference)),
             answers=world.answers,
         )

@@ -149,6 +149,13 @@ async def _by_id(connection: Connection, text: str, found: Finds) -> bool:
 async def _customers(
     connection: Connection, text: str, most: int, vpa_suffixes: Collection[str], found: Finds
 ) -> None:
+    for holder in await customers_named(connection, text, most, vpa_suffixes):
+        found.customers.setdefault(holder.customer_id, holder)
+
+
+async def customers_named(
+    connection: Connection, text: str, most: int, vpa_suffixes: Collection[str] = ()
+) -> list[Holder]:
     """Those with this account or contact come first, then those with these words in their name."""
     exact = await holders.with_contact(
         connection,
@@ -157,8 +164,8 @@ async def _customers(
         email=read_email(text),
         vpa=read_vpa(text, vpa_suffixes),
     )
-    for holder in (*exact, *await holders.named(connection, text, most)):
-        found.customers.setdefault(holder.customer_id, holder)
+    every = (*exact, *await holders.named(connection, text, most))
+    return list({holder.customer_id: holder for holder in every}.values())
 
 
 async def _by_reference(connection: Connection, text: str, most: int, found: Finds) -> None:

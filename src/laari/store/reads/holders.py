@@ -1,5 +1,6 @@
 """Customers with their wallets, for the operator."""
 
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
@@ -46,6 +47,16 @@ async def by_customer(connection: Connection, customer_id: UUID) -> Holder | Non
 async def by_account(connection: Connection, account: int) -> Holder | None:
     row = await connection.fetchrow(f"{_SELECT} WHERE w.account = $1", account)
     return None if row is None else Holder(**row)
+
+
+async def names_of(connection: Connection, accounts: Collection[int]) -> dict[int, str]:
+    """The holders of these wallets, by account."""
+    rows = await connection.fetch(
+        "SELECT w.account, c.name FROM wallets w JOIN customers c ON c.id = w.customer_id "
+        "WHERE w.account = ANY($1)",
+        list(accounts),
+    )
+    return {row["account"]: row["name"] for row in rows}
 
 
 _LAST = "\U0010ffff"  # no character comes after it: the end of everything that begins alike

@@ -19,10 +19,15 @@ from laari.rules.banking.bank_statement import MAX_BYTES, StatementError
 from laari.rules.banking.second_person import is_same_person
 from laari.rules.calendar import local_day
 from laari.store import bank_statements
+from laari.store.reads import holders
+from laari.store.reads.find import customers_named
 from laari.store.reads.money import bank as reads
 from laari.store.reads.money import movement_lists
 
 MOST_LISTED = 100
+MOST_FOUND = 20  # customers for unallocated money
+# How a line of the statement names a wallet.
+REASONS = {"account": "account number", "mobile": "mobile number", "slip": "slip entered by hand"}
 MOST_OPEN = 500
 MOST_SHOWN = 1_000  # lines of a statement
 
@@ -75,12 +80,16 @@ async def show_statement(request: OperatorRequest) -> Reply:
         request.problem = _unreadable(error)
         return await show(request)
     asked = await ask(movement_lists.import_of, digest)
+    shown = found.lines[:MOST_SHOWN]
+    named = {each.target.account for each in shown if each.target.account is not None}
     return await request.long_page(
         "bank_preview.html",
         digest=digest,
         totals=found.totals,
         gaps_found=found.gaps,
-        lines=found.lines[:MOST_SHOWN],
+        lines=shown,
+        holders=await ask(holders.names_of, named),
+        reasons=REASONS,
         conflicts=found.conflicts[:MOST_SHOWN],
         asked=asked,
         is_own=asked is not None and is_same_person(asked.requested_by, request.actor),
@@ -107,7 +116,23 @@ def _back(request: OperatorRequest, subject: None) -> str:
     return "/bank"
 
 
+@long
+async def show_assign(request: OperatorRequest) -> Reply:
+    """Finds the wallet for a receipt by name, mobile number or account, and shows whose it is."""
+    source = request.form or request.query
+    reference, sought = source.get("reference", ""), source.get("q", "").strip()
+    line = (await request.backend.ask(reads.by_reference, [reference])).get(reference)
+    if line is None or line.use != "receipt":
+        return request.missing() if request.problem is None else await show(request)
+    found = None
+    if sought:
+        async with request.searching():
+            found = await request.backend.ask(customers_named, sought, MOST_FOUND)
+    return await request.long_page("bank_assign.html", line=line, sought=sought, found=found)
+
+
 ROUTES: Routes = [
+    PageRoute(OperatorRequest, "/bank/find", get=show_assign, needs="bank.import"),
     PageRoute(
         OperatorRequest,
         "/bank",
@@ -128,7 +153,7 @@ ROUTES: Routes = [
         upload=MAX_BYTES,
         runs={IMPORT.name: {}},
     ),
-    plain_form("/bank/assign", ASSIGN, show, _back),
+    plain_form("/bank/assign", ASSIGN, show_assign, _back),
     plain_form("/bank/return", SEND_BACK, show, _back),
     plain_form("/bank/charge", CHARGE, show, _back),
     PageRoute(

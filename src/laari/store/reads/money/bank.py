@@ -6,18 +6,19 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.banking.bank_lines import (
-    Expected,
+from laari.rules.banking.bank_lines import Expected, expected
+from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.bank_targets import (
     Target,
-    expected,
+    mobiles_in,
     orders_in,
     target_of,
     wallets_in,
 )
-from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.records import BankLine, BankMovement, EarnedFees, Mode
 from laari.rules.world import MovementKey
 from laari.store.reads.money import payouts
+from laari.store.reads.recipients import contacts_of
 from laari.store.reads.wallets import topups_by_slip
 from laari.store.tables import BANK_LINES
 
@@ -31,9 +32,13 @@ async def targets(connection: Connection, lines: Sequence[StatementLine]) -> lis
     )
     answered = await answers(connection, list(orders))
     live = await _live(connection, [account for line in lines for account in wallets_in(line)])
+    mobiles = await contacts_of(
+        connection, {("mobile", each) for line in lines for each in mobiles_in(line)}
+    )
+    by_mobile = {mobile: contact.account for (_, mobile), contact in mobiles.items()}
     slips = await topups_by_slip(connection, [line.reference for line in lines])
     return [
-        target_of(line, orders, live, slips.get(("live", line.reference)), answered)
+        target_of(line, orders, live, by_mobile, slips.get(("live", line.reference)), answered)
         for line in lines
     ]
 

@@ -12,6 +12,7 @@ from laari.rules.calendar import start_of
 from laari.rules.ids import first_id
 from laari.rules.records import Mode, PendingMovement, Tenant
 from laari.store.reads import tenants
+from laari.store.reads.holders import names_of
 from laari.store.tables import MOVEMENTS
 
 
@@ -95,16 +96,11 @@ async def confirmed_import(connection: Connection, digest: str) -> PendingMoveme
 async def _with_holders(connection: Connection, movements: list[PendingMovement]) -> list[Waiting]:
     accounts = [each.account for each in movements if each.account is not None]
     merchants = [each.tenant_id for each in movements if each.tenant_id is not None]
-    rows = await connection.fetch(
-        "SELECT w.account, c.name FROM wallets w JOIN customers c ON c.id = w.customer_id "
-        "WHERE w.account = ANY($1)",
-        accounts,
-    )
-    names = {row["account"]: row["name"] for row in rows}
+    names = await names_of(connection, accounts)
     known = await tenants.by_id(connection, merchants)
     found = []
     for each in movements:
         tenant = None if each.tenant_id is None else known[each.tenant_id]
-        holder = names.get(each.account) if tenant is None else tenant.merchant_name
+        holder = names.get(each.account or 0) if tenant is None else tenant.merchant_name
         found.append(Waiting(each, holder, tenant))
     return found
