@@ -99,13 +99,53 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
     ]
 
 
+async def test_all_errors_are_told_at_once_next_to_their_fields(shop: Shop) -> None:
+    wrong = {"legal_name": " ", "bank_account": "77-x", "monthly_volume": "much"}
+    page = shop.send("/application", **{**FORM, **wrong})
+    assert page.status_code == 422
+    told = dict(re.findall(r'class="hint wrong" id="(\w+)-hint">([^<]+)<', page.text))
+    assert told == {
+        "legal_name": "Enter 1 to 255 printable characters.",
+        "bank_account": "The account number must have 4 to 20 digits.",
+        "monthly_volume": "Enter an amount in rufiyaa, such as 50,000.",
+    }
+    marked = re.findall(r'<input id="(\w+)"[^>]* aria-invalid="true"', page.text)
+    assert marked == list(told)
+    needed = re.findall(r'<(?:input|select) id="(\w+)"[^>]* required', page.text)
+    assert set(FORM) - set(needed) == {"tax_number"}
+
+
+async def test_what_was_sent_stays_on_the_page_and_in_the_form(
+    service: Service, shop: Shop
+) -> None:
+    number = "7730-0000 12345"
+    page = shop.send("/application", **{**FORM, "bank_account": number}).text
+    assert "Expect an answer within 5 working days" in page
+    facts = re.findall(r"<dd[^>]*><bdi[^>]*>([^<]+)<", page)
+    assert {ANSWERS["legal_name"], ANSWERS["contact"], ANSWERS["bank_account"]} <= set(facts)
+    async with connection_to(service.dsn) as connection:
+        found = await applications.latest_of(connection, shop.id)
+        assert found is not None
+        await applications.refuse(connection, OPERATOR, found.id, "The <i>register</i> is old.")
+    reason = "The &lt;i&gt;register&lt;/i&gt; is old."
+    page = shop.get("/application").text
+    assert reason in page
+    for value in (ANSWERS["address"], ANSWERS["bank_account"], "250000.00"):
+        assert f'value="{value}"' in page
+    overview = shop.get().text
+    assert re.search(r'badge bad">refused</span>.+application', overview)
+    assert reason in overview
+    shop.send("/application", **FORM)
+    assert reason not in shop.get().text
+
+
 async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> None:
     def steps() -> dict[str, bool]:
         found = re.findall(r'badge \w+">(done|to do)</span> (?:<a [^>]+>)?([^<]+)', shop.get().text)
         return {" ".join(text.split()[:3]): state == "done" for state, text in found}
 
-    before = {"A payment in": False, "A webhook that": False, "Your second factor": False}
-    assert steps() == before | {"The application to": False}
+    before = {"A payment in": False, "Your second factor": False}
+    assert steps() == before | {"The application to": False}  # and no webhook: it has none
     shop.send("/application", **FORM)
     async with connection_to(service.dsn) as connection:
         hook = "https://shop.example/hook"
@@ -120,7 +160,7 @@ async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> Non
     service.execute(attempt, shop.id, -3, hook, 500)
     service.execute(attempt, shop.id, -2, "https://other.example/hook", 204)
     paid = {"A payment in": True, "The application to": True}
-    assert steps() == before | paid
+    assert steps() == before | paid | {"A webhook that": False}
     service.execute(attempt, shop.id, -1, hook, 204)
     assert steps() == before | paid | {"A webhook that": True}
     async with connection_to(service.dsn) as connection:

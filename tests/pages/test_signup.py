@@ -57,7 +57,7 @@ async def test_signing_up_opens_the_overview_with_the_key(
     visitors: Visitors, open_service: Service, size: str
 ) -> None:
     page = await opened(visitors, open_service, "/dashboard/login", size)
-    await page.get_by_role("link", name="Create a sandbox merchant").click()
+    await page.get_by_role("link", name="Sign up your shop").click()
     assert await serious_violations(page) == []
     email = f"{secrets.token_hex(4)}@boat.mv"
     await fill(page, Name="Bodu <b>Boat", Email=email, Password=PASSWORD)

@@ -13,6 +13,7 @@ class Checklist(NamedTuple):
     bank_account: bool  # for live payouts
     live_payment: bool
     applied: bool  # an application to go live waits
+    refused: str | None  # the reason of the operator, if the last application was refused
 
 
 async def of_merchant(connection: Connection, merchant_id: str) -> Checklist:
@@ -29,7 +30,9 @@ async def of_merchant(connection: Connection, merchant_id: str) -> Checklist:
         "WHERE own.mode = 'live') AS bank_account, "
         "coalesce(bool_or(paid) FILTER (WHERE mode = 'live'), false) AS live_payment, "
         "EXISTS (SELECT FROM applications WHERE merchant_id = $1 AND status = 'submitted') "
-        "AS applied FROM own",
+        "AS applied, (SELECT reason FROM (SELECT status, reason FROM applications "
+        "WHERE merchant_id = $1 ORDER BY submitted_at DESC, id DESC LIMIT 1) AS newest "
+        "WHERE status = 'refused') AS refused FROM own",
         merchant_id,
     )
     return Checklist(**row)

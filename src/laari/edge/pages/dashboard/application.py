@@ -1,18 +1,22 @@
 """The application to go live: the shop says who it is, and the operator decides."""
 
+from msgspec.structs import asdict
+
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
-from laari.rules.banking.bank_accounts import not_valid
+from laari.rules.banking.bank_accounts import not_valid, read_details
 from laari.rules.banking.bank_file import MAX_HOLDER
-from laari.rules.money import MAX_MONEY, read_rufiyaa
+from laari.rules.money import MAX_MONEY, read_rufiyaa, rufiyaa
 from laari.rules.records import BankDetails
 from laari.store.merchants import applications
 from laari.store.merchants.applications import ApplicationFields
 
 PATH = "/application"
+WRONG = "Some answers are not valid. Nothing was sent: correct them below."
+ANSWER_DAYS = 5  # working days in which a shop may expect the decision
 # The label and the most characters of each text; the tax number may be empty.
 TEXTS = {
     "legal_name": ("Legal name of the business", 255),
@@ -24,12 +28,30 @@ TEXTS = {
     "bank_account": ("Number of the bank account", 40),
     "contact": ("Contact person, with phone or email", 255),
 }
-NO_VOLUME = FormProblem(422, "The expected sales must be an amount in rufiyaa, such as 50,000.")
+VOLUME = "monthly_volume"
+# The fields about the bank account, each checked beside valid others.
+_BANK_FIELDS = {"bank_holder": "holder", "bank_name": "bank", "bank_account": "account_number"}
+_A_BANK = BankDetails("A", "BML", "0000")
 
 
 async def show(request: DashboardRequest) -> Reply:
+    """The form begins with the answers of the last application."""
     latest = await request.backend.ask(applications.latest_of, request.merchant.id)
-    return request.page("application.html", application=latest, texts=TEXTS)
+    sent = {} if latest is None else _written(latest.fields)
+    return request.page(
+        "application.html",
+        application=latest,
+        texts=TEXTS,
+        sent=sent,
+        written=request.form or sent,
+        days=ANSWER_DAYS,
+    )
+
+
+def _written(answers: ApplicationFields) -> dict[str, str]:
+    """The answers as the form has them."""
+    given = {name: value or "" for name, value in asdict(answers).items()}
+    return {**given, VOLUME: rufiyaa(answers.monthly_volume)}
 
 
 async def submit(request: DashboardRequest) -> Reply | Problem:
@@ -45,23 +67,27 @@ async def submit(request: DashboardRequest) -> Reply | Problem:
 
 
 def read_answers(form: dict[str, str]) -> ApplicationFields:
+    """Refuses the form with the reasons of all fields at once."""
+    wrong: dict[str, str] = {}
     texts: dict[str, str | None] = {}
-    for name, (label, longest) in TEXTS.items():
+    for name, (_, longest) in TEXTS.items():
         text = " ".join(form.get(name, "").split())
-        if name == "tax_number" and not text:
-            texts[name] = None
-        elif not 1 <= len(text) <= longest or not text.isprintable():
-            message = f"{label}: enter 1 to {longest} printable characters."
-            raise RefusedForm(FormProblem(422, message))
-        else:
-            texts[name] = text
-    texts["bank_account"] = number = str(texts["bank_account"]).replace(" ", "")
-    refusal = not_valid(BankDetails(str(texts["bank_holder"]), str(texts["bank_name"]), number))
-    if refusal is not None:
-        raise RefusedForm(FormProblem(422, refusal.message))
-    volume = read_rufiyaa(form.get("monthly_volume", ""))
+        texts[name] = text or None
+        if text == "" and name == "tax_number":
+            continue
+        if not 1 <= len(text) <= longest or not text.isprintable():
+            wrong[name] = f"Enter 1 to {longest} printable characters."
+    given = read_details(*(texts[name] or "" for name in _BANK_FIELDS))
+    for (name, part), value in zip(_BANK_FIELDS.items(), given, strict=True):
+        texts[name] = value
+        refusal = not_valid(_A_BANK._replace(**{part: value}))
+        if refusal is not None:
+            wrong.setdefault(name, refusal.message)
+    volume = read_rufiyaa(form.get(VOLUME, ""))
     if volume is None or not 0 <= volume <= MAX_MONEY:
-        raise RefusedForm(NO_VOLUME)
+        wrong[VOLUME] = "Enter an amount in rufiyaa, such as 50,000."
+    if wrong:
+        raise RefusedForm(FormProblem(422, WRONG, fields=wrong))
     return ApplicationFields(**texts, monthly_volume=volume)  # type: ignore[arg-type]
 
 

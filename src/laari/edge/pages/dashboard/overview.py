@@ -82,24 +82,26 @@ class Step(NamedTuple):
     done: bool
     text: str
     url: str | None = None  # of the page on which to do it
+    refused: str | None = None  # why the operator refused it
 
 
 async def _checklist(request: DashboardRequest) -> list[Step]:
-    """For owners, until everything is done. A live shop may have no webhooks."""
+    """For owners, until everything is done. A shop may have no webhooks."""
     if not request.may("bank.manage"):
         return []
     merchant, url = request.merchant, request.url
     found = await request.backend.ask(checklist.of_merchant, merchant.id)
     answered = "A webhook that your server has answered with 2xx"
-    webhook = Step(found.webhook, answered, url("/webhooks"))
+    webhook = [Step(found.webhook, answered, url("/webhooks"))] if merchant.webhook_url else []
     factor = Step(request.person.has_factor, "Your second factor", url(FACTOR))
     if not merchant.has_live:
         apply = "The application to go live, with your bank account"
-        applied = Step(found.applied, apply, url("/application"))
-        return [Step(found.sandbox_payment, "A payment in the sandbox"), webhook, factor, applied]
+        applied = Step(found.applied, apply, url("/application"), found.refused)
+        tried = Step(found.sandbox_payment, "A payment in the sandbox", url("/payments/new"))
+        return [tried, *webhook, factor, applied]
     live = home_of(merchant.id, "live")
-    steps = [webhook] if merchant.webhook_url else []
-    steps += [
+    steps = [
+        *webhook,
         factor,
         Step(found.bank_account, "Your bank account for payouts", f"{live}/money/bank"),
         Step(found.live_payment, "A first live payment, such as MVR 1.00 from your own wallet"),
