@@ -99,7 +99,7 @@ async def test_the_overview_shows_refunds_fees_and_net_apart(
     today = page.locator(".tiles .card").nth(0)
     await expect(today.locator("dt")).to_have_text("Today, net")
     await expect(today.locator(".figure")).to_contain_text("985.00")
-    await expect(today).to_contain_text("2 paid, 1 refunded")
+    await expect(today).to_contain_text("2 paid, 1 refund")
     for part in ("Gross", "1,500.00", "refunds", "500.00", "fees", "15.00"):
         await expect(today).to_contain_text(part)
     await expect(

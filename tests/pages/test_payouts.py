@@ -1,5 +1,7 @@
 """Payouts on the dashboard: the list, one payout with its movements, its file, and the bank."""
 
+import re
+
 import httpx
 import pytest
 
@@ -30,12 +32,14 @@ def save(forms: Forms, owner: Owner, **fields: str) -> httpx.Response:
 
 def test_a_payout_shows_its_movements_and_their_file(owner: Owner, forms: Forms) -> None:
     shop = owner.shop
-    paid = shop.payment(amount=10_000)
+    named = {"reference": "C-7", "title": "Cake", "bill_number": "B-1", "terminal_label": "Bar"}
+    paid = shop.payment(amount=10_000, **named)
     shop.control(f"payments/{paid['id']}/pay")
+    shop.post(f"/payments/{paid['id']}/refunds", {"amount": 1_000})
     payout = shop.post("/sandbox/payouts").json()["data"]
     listed = forms.http.get(owner.url("/sandbox/money/payouts")).text
     assert "No. 1" in listed
-    assert "99.00" in listed
+    assert "89.00" in listed
     address = owner.url(f"/sandbox/money/payouts/{payout['id']}")
     page = forms.http.get(address).text
     assert f"/payments/{paid['id']}" in page
@@ -43,10 +47,14 @@ def test_a_payout_shows_its_movements_and_their_file(owner: Owner, forms: Forms)
     file = forms.http.get(f"{address}/export.csv")
     assert file.headers["content-type"].startswith("text/csv")
     lines = file.text.lstrip("\ufeff").splitlines()
-    assert lines[0] == "moved_at,movement,amount,payment_id,refund_id"
-    assert sorted(line.split(",")[1:3] for line in lines[1:]) == [
-        ["fee", "-1.00"],
-        ["payment", "100.00"],
+    assert lines[0] == (
+        "moved_at,movement,reference,title,bill_number,terminal_label,gross,fee,net,"
+        "payment_id,refund_id"
+    )
+    names = ["C-7", "Cake", "B-1", "Bar"]
+    assert sorted(line.split(",")[1:9] for line in lines[1:]) == [
+        ["payment", *names, "100.00", "-1.00", "99.00"],
+        ["refund", *names, "-10.00", "0.00", "-10.00"],
     ]
     other = new_owner(shop.service)
     forms.log_in(f"{shop.service.origin}/dashboard/login", other.email, PASSWORD)
@@ -54,6 +62,21 @@ def test_a_payout_shows_its_movements_and_their_file(owner: Owner, forms: Forms)
         foreign = other.url(f"/sandbox/money/payouts/{payout['id']}{path}")
         assert forms.http.get(foreign).status_code == 404
         assert forms.http.get(f"{address}{path}").status_code == 404
+
+
+def test_a_payout_and_the_ledger_name_each_other(owner: Owner, forms: Forms) -> None:
+    shop = owner.shop
+    paid = shop.payment(amount=10_000)
+    shop.control(f"payments/{paid['id']}/pay")
+    payout = shop.post("/sandbox/payouts").json()["data"]
+    ledger = forms.http.get(owner.url("/sandbox/money")).text
+    assert re.search(r"Payout<br><span[^>]*><bdi[^>]*>No. 1<", ledger)
+    [order] = shop.service.execute(
+        "SELECT reference FROM bank_orders WHERE payout_id = $1::uuid",
+        payout["id"].removeprefix("po_"),
+    )
+    page = forms.http.get(owner.url(f"/sandbox/money/payouts/{payout['id']}")).text
+    assert order["reference"] in page
 
 
 def test_a_bank_account_is_saved_and_changed_after_48_hours(owner: Owner, forms: Forms) -> None:

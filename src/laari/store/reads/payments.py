@@ -26,7 +26,8 @@ _CLAIMED = """id = (
 _STATUSES = get_args(PaymentStatus)
 
 _SUMS = """count(paid_at), coalesce(sum(amount) FILTER (WHERE paid_at IS NOT NULL), 0)::bigint,
-    coalesce(sum(fee), 0)::bigint, count(refunded_amount),
+    coalesce(sum(fee), 0)::bigint, coalesce(sum(CASE WHEN refunded_amount IS NOT NULL THEN
+        (SELECT count(*) FROM refunds r WHERE r.payment_id = walked.id) END), 0)::bigint,
     coalesce(sum(refunded_amount), 0)::bigint"""
 
 MOST_SUMMED = 10_000  # payments whose sums are shown with a list

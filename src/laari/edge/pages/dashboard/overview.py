@@ -69,7 +69,7 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
         counts=counts,
         count_bars=bars(
             counts,
-            [f"{name}: {each.payments} paid, {each.refunds} refunded" for name, each in told],
+            [f"{name}: {each.payments} paid, {each.refunds} refunds" for name, each in told],
         ),
         rows=newest.rows,
         state_of=shown_state,

@@ -95,10 +95,11 @@ async def _find(request: DashboardRequest) -> Event | None:
 
 
 class EventData(Struct, frozen=True):
-    """The fields that name the resource in an event's body; a sample event has neither."""
+    """The fields that name the resource in an event's body; a sample event has none."""
 
     reference: str | None = None
     amount: int | None = None
+    payment: "EventData | None" = None  # of a refund
 
 
 _read_body = msgspec.json.Decoder(EventBody[EventData]).decode

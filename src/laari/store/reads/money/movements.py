@@ -41,7 +41,8 @@ class Movement(NamedTuple):
     effect: int  # the change of the merchant's balance; a refund does not return the fee
     payment: Payment | None = None  # for a refund: the payment that it refunds
     refund: Refund | None = None
-    reason: str | None = None  # of a hold, a release or a correction
+    # The reason of a hold, a release or a correction; the number of a payout.
+    details: str | None = None
 
     @property
     def place(self) -> Position:
@@ -148,22 +149,32 @@ async def _with_payments(
     named = {id for kind, _, id, _ in found if kind == "payment"}
     named |= {refund.payment_id for refund in refunded.values()}
     paid = await payments.by_id(connection, list(named))
-    reasons = await _reasons(connection, [id for kind, _, id, _ in found if kind not in SALES])
+    details = await _details(connection, [id for kind, _, id, _ in found if kind not in SALES])
     rows = []
     for kind, at, id, effect in found:
         refund = refunded.get(id)
         payment = paid.get(id if refund is None else refund.payment_id)
-        rows.append(Movement(kind, at, id, effect, payment, refund, reasons.get(id)))
+        rows.append(Movement(kind, at, id, effect, payment, refund, details.get(id)))
     return rows
 
 
-async def _reasons(connection: Connection, transfers: list[UUID]) -> dict[UUID, str]:
+_DETAILS = """
+SELECT transfer_id, reason AS details FROM fund_movements WHERE transfer_id = ANY($1)
+UNION ALL
+SELECT transfer_id, 'No. ' || number FROM payouts WHERE transfer_id = ANY($1)
+UNION ALL
+SELECT o.returned_transfer_id, 'No. ' || p.number FROM bank_orders o
+JOIN payouts p ON p.id = o.payout_id WHERE o.returned_transfer_id = ANY($1)
+UNION ALL
+SELECT cancelled_transfer_id, 'No. ' || number FROM payouts WHERE cancelled_transfer_id = ANY($1)
+"""
+
+
+async def _details(connection: Connection, transfers: list[UUID]) -> dict[UUID, str]:
     if not transfers:
         return {}
-    rows = await connection.fetch(
-        "SELECT transfer_id, reason FROM fund_movements WHERE transfer_id = ANY($1)", transfers
-    )
-    return {row["transfer_id"]: row["reason"] for row in rows}
+    rows = await connection.fetch(_DETAILS, transfers)
+    return {row["transfer_id"]: row["details"] for row in rows}
 
 
 async def newest_hold(connection: Connection, tenant_id: int) -> str | None:

@@ -130,8 +130,8 @@ def _cells(line: Line) -> dict[str, str]:
             "refund_id": ids.show_id(ids.REFUND, refund.id),
             "note": guarded(refund.note or ""),
         }
-    if movement.reason is not None:
-        cells["note"] = guarded(movement.reason)
+    if movement.details is not None:
+        cells["note"] = guarded(movement.details)
     return cells
 
 

@@ -1,10 +1,10 @@
 """Payouts of a merchant, the movements they consist of, and the bank account they go to."""
 
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
-from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply
+from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
 from laari.edge.pages.request import Problem
@@ -23,8 +23,9 @@ from laari.rules.banking.payouts import RequestPayout
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.money import rufiyaa
-from laari.rules.records import MovementType, Payout, PayoutMovement
+from laari.rules.records import MovementType, Payment, Payout, PayoutMovement
 from laari.rules.refusals import Refusal
+from laari.store.reads import payments
 from laari.store.reads.listing import Position, Window
 from laari.store.reads.money import balances, payouts
 
@@ -42,7 +43,38 @@ WORDS: Final[dict[MovementType, str]] = {
     "release": "Released",
     "merchant_adjustment": "Correction",
 }
-COLUMNS = ["moved_at", "movement", "amount", "payment_id", "refund_id"]
+COLUMNS = [
+    *("moved_at", "movement", "reference", "title", "bill_number", "terminal_label"),
+    *("gross", "fee", "net", "payment_id", "refund_id"),
+]
+
+
+class Row(NamedTuple):
+    """A line of a payout: a payment has its fee beside it, and no line for the fee."""
+
+    movement: PayoutMovement
+    payment: Payment | None  # for a refund: the payment that it refunds
+
+    @property
+    def fee(self) -> int:
+        """As the balance changed: 0 or less."""
+        return -(self.payment.fee or 0) if self.payment and self.movement.type == "payment" else 0
+
+    @property
+    def net(self) -> int:
+        return self.movement.amount + self.fee
+
+
+async def _rows(
+    request: DashboardRequest, payout: Payout, limit: int, after: Position | None
+) -> tuple[list[Row], Position | None]:
+    """A page of lines. A payment and its fee are one transaction, so they are in one payout."""
+    found = await request.backend.ask(payouts.movements, payout, limit, after)
+    moved = [each for each in found.rows if each.type != "fee"]
+    named = {each.payment_id for each in moved if each.payment_id is not None}
+    paid = await request.backend.ask(payments.by_id, list(named))
+    rows = [Row(each, paid.get(each.payment_id) if each.payment_id else None) for each in moved]
+    return rows, found.next
 
 
 async def show(request: DashboardRequest) -> Reply:
@@ -85,15 +117,19 @@ async def show_one(request: DashboardRequest) -> Reply:
     backend, tenant = request.backend, request.tenant
     listing = f"{_LISTING} {payout.id.hex}"
     place = backend.cursors.read(listing, tenant.id, request.query.get("after", ""))
-    found = await backend.ask(payouts.movements, payout, PAGE, place and Position(*place))
+    rows, next_place = await _rows(request, payout, PAGE, place and Position(*place))
     older = None
-    if found.next is not None:
-        older = urlencode({"after": backend.cursors.make(listing, tenant.id, *found.next)})
+    if next_place is not None:
+        older = urlencode({"after": backend.cursors.make(listing, tenant.id, *next_place)})
+    accounts = (await backend.ask(payouts.bank_accounts, [tenant.id]))[tenant.id]
     return await request.long_page(
         "payout.html",
         payout=payout,
         shown_id=ids.show_id(ids.PAYOUT, payout.id),
-        movements=found.rows,
+        account=next((each for each in accounts if each.id == payout.bank_account_id), None),
+        orders=await backend.ask(payouts.orders, [payout.id]),
+        masked=masked,
+        rows=rows,
         words=WORDS,
         older=older,
         written={"after": ""} if "after" in request.query else {},
@@ -105,24 +141,35 @@ async def export(request: DashboardRequest) -> Reply:
     if payout is None:
         return request.missing()
 
-    async def find(after: Position | None) -> tuple[list[PayoutMovement], Position | None]:
-        found = await request.backend.ask(payouts.movements, payout, ROWS_AT_ONCE, after)
-        return found.rows, found.next
+    async def find(after: Position | None) -> tuple[list[Row], Position | None]:
+        return await _rows(request, payout, ROWS_AT_ONCE, after)
 
     name = f"payout-{request.tenant.mode}-{payout.number}.csv"
     lines = csv_lines(request, COLUMNS, find, lambda row: 0, _cells)
     return file_reply(request, name, lines)
 
 
-def _cells(row: PayoutMovement) -> dict[str, str]:
-    payment, refund = row.payment_id, row.refund_id
-    return {
-        "moved_at": show_time(row.created_at),
-        "movement": row.type,
-        "amount": rufiyaa(row.amount),
-        "payment_id": "" if payment is None else ids.show_id(ids.PAYMENT, payment),
-        "refund_id": "" if refund is None else ids.show_id(ids.REFUND, refund),
+def _cells(row: Row) -> dict[str, str]:
+    moved, payment = row.movement, row.payment
+    cells = dict.fromkeys(COLUMNS, "")
+    cells |= {
+        "moved_at": show_time(moved.created_at),
+        "movement": moved.type,
+        "gross": rufiyaa(moved.amount),
+        "fee": rufiyaa(row.fee),
+        "net": rufiyaa(row.net),
     }
+    if payment is not None:
+        cells |= {
+            "reference": guarded(payment.reference),
+            "title": guarded(payment.title or ""),
+            "bill_number": guarded(payment.bill_number or ""),
+            "terminal_label": guarded(payment.terminal_label or ""),
+            "payment_id": ids.show_id(ids.PAYMENT, payment.id),
+        }
+    if moved.refund_id is not None:
+        cells["refund_id"] = ids.show_id(ids.REFUND, moved.refund_id)
+    return cells
 
 
 async def request_payout(request: DashboardRequest) -> Reply | Problem:
