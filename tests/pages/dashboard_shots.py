@@ -224,6 +224,13 @@ def _new(path: str, *, sent: bool = False) -> Any:
     return shot
 
 
+async def menu(visitors: Visitors, service: Service, page: Page) -> None:
+    """The tabs of a phone, opened."""
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await _newcomer(visitors, service, page, "", False)
+    await page.get_by_text("Menu", exact=True).click()
+
+
 async def application_wrong(visitors: Visitors, service: Service, page: Page) -> None:
     await _newcomer(visitors, service, page, "/application", False)
     for label in ("Legal", "Registration", "Address", "Holder", "Number of", "Contact"):
@@ -261,6 +268,7 @@ SHOTS = {
     "dashboard-empty-money": _new("/money"),
     "dashboard-empty-payouts": _new("/money/payouts"),
     "dashboard-empty-tills": _new("/tills"),
+    "dashboard-menu": menu,
     "dashboard-application": _new("/application"),
     "dashboard-application-wrong": application_wrong,
     "dashboard-application-sent": _new("/application", sent=True),

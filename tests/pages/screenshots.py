@@ -63,6 +63,21 @@ ORDER = {
 }
 
 
+async def front(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(service.origin)
+
+
+async def front_dhivehi(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(f"{service.origin}/?lang=dv")
+
+
+async def largest(visitors: Visitors, service: Service, page: Page) -> None:
+    """The largest amount, and too much for the wallet."""
+    payment = (await _shop(service)).payment(**{**ORDER, "amount": 9_999_999_999})
+    await visitors.log_in(page.context, await new_customer(service))
+    await page.goto(payment["payment_url"])
+
+
 async def checkout(visitors: Visitors, service: Service, page: Page) -> None:
     payment = (await _shop(service)).payment(**ORDER)
     await page.goto(payment["payment_url"])
@@ -161,6 +176,9 @@ async def approval_approved(visitors: Visitors, service: Service, page: Page) ->
 
 SHOTS: dict[str, Shot] = {
     **operator_shots.SHOTS,  # first: its runs of payouts take every merchant that was paid
+    "front": front,
+    "front-dhivehi": front_dhivehi,
+    "checkout-largest": largest,
     "checkout": checkout,
     "checkout-dhivehi": checkout_dhivehi,
     "checkout-confirm": checkout_confirm,

@@ -85,6 +85,7 @@ UNJOURNALLED = {
     "/application/withdraw": "as the application itself",
     "/money/payouts/request": "in test_payouts.py",
     "/webhooks/{id}/resend": "repeats a delivery; the event has its attempts",
+    "/webhooks/given-up/resend": "repeats deliveries; the events have their attempts",
     "/payments/{id}/sandbox/{action}": "the decision of a sandbox customer",
     "/requests/{id}/sandbox/{action}": "the decision of a sandbox customer",
     "/authorizations/{id}/sandbox/{action}": "the decision of a sandbox customer",

@@ -19,12 +19,14 @@ from laari.rules.money import money_text, rufiyaa
 
 SLICE_REST_SECONDS = 0.004
 SLICE_SECONDS = 0.002  # a long page is rendered in slices, with other requests in between
+LONG_AMOUNT = 10_000_000  # laari: its digits do not fit the largest letters of a phone
 
 
 def money(laari: int) -> Markup:
     """The amount, left to right in any text."""
     # Nothing to escape: `Markup.format` would take eight times as long.
-    return Markup(f'<bdi dir="ltr" class="money">{money_text(laari)}</bdi>')  # noqa: S704
+    kind = "money" if abs(laari) < LONG_AMOUNT else "money long"
+    return Markup(f'<bdi dir="ltr" class="{kind}">{money_text(laari)}</bdi>')  # noqa: S704
 
 
 def percent(basis_points: int) -> str:

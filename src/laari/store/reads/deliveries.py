@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from asyncpg import Connection
@@ -135,6 +135,13 @@ class Attempt(Struct, frozen=True):
     retry_seconds: float | None  # until the next attempt; None if there is none
 
 
+# Sends an event again as if it were new.
+_AFRESH = (
+    "status = 'pending', failed_attempts = 0, leases = deliveries.leases + 1, "
+    "next_attempt_at = now(), delivered_at = NULL"
+)
+
+
 async def save_events(connection: Connection, events: Sequence[Event]) -> None:
     """Saves the events and their deliveries in the caller's transaction."""
     await connection.execute(_SAVE_EVENTS, EVENTS.encode(events))
@@ -181,12 +188,41 @@ async def resend(connection: Connection, event_id: UUID) -> bool:
     made = await connection.fetchval(
         "INSERT INTO deliveries (event_id, tenant_id) "
         "SELECT id, tenant_id FROM events WHERE id = $1 FOR KEY SHARE "
-        "ON CONFLICT (event_id) DO UPDATE SET status = 'pending', failed_attempts = 0, "
-        "leases = deliveries.leases + 1, next_attempt_at = now(), delivered_at = NULL "
+        f"ON CONFLICT (event_id) DO UPDATE SET {_AFRESH} "
         f"RETURNING pg_notify('{CHANNEL}', '') IS NOT NULL",
         event_id,
     )
     return made is not None
+
+
+class GivenUp(NamedTuple):
+    """The events of a tenant whose delivery was given up, and the time of the first."""
+
+    many: int
+    since: datetime | None
+
+
+async def given_up(connection: Connection, tenant_id: int) -> GivenUp:
+    row = await connection.fetchrow(
+        "SELECT count(*) AS many, min(e.created_at) AS since "
+        "FROM deliveries d JOIN events e ON e.id = d.event_id "
+        "WHERE d.status = 'failed' AND d.tenant_id = $1",
+        tenant_id,
+    )
+    return GivenUp(**row)
+
+
+async def resend_given_up(connection: Connection, tenant_id: int, since: datetime) -> int:
+    """Sends all events since this time again that were given up; returns their number."""
+    sent = await connection.fetch(
+        f"UPDATE deliveries SET {_AFRESH} FROM events e "
+        "WHERE e.id = event_id AND status = 'failed' AND deliveries.tenant_id = $1 "
+        "AND e.created_at >= $2 RETURNING event_id",
+        tenant_id,
+        since,
+    )
+    await announce(connection)
+    return len(sent)
 
 
 async def announce(connection: Connection) -> None:

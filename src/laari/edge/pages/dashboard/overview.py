@@ -18,7 +18,8 @@ from laari.rules.day_ranges import last_days
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import money_text
 from laari.rules.refusals import Refusal, invalid
-from laari.store.reads import checklist, payments
+from laari.store.reads import checklist, deliveries, payments
+from laari.store.reads.deliveries import GivenUp
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.listing import Window
 
@@ -73,7 +74,14 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
         ),
         rows=newest.rows,
         state_of=shown_state,
+        given_up=await _given_up(request),
     )
+
+
+async def _given_up(request: DashboardRequest) -> GivenUp | None:
+    if not request.may("webhooks.manage") or request.merchant.webhook_url is None:
+        return None
+    return await request.backend.ask(deliveries.given_up, request.tenant.id)
 
 
 class Step(NamedTuple):

@@ -47,6 +47,7 @@ DONE = {
     "controlled": "Done, as the sandbox customer.",
     "webhook": "Your webhook settings are saved.",
     "resent": "The event is being sent again.",
+    "resent_all": "The events are being sent again.",
     "tested": "A sample event is being sent. Reload in a moment to see the response.",
     "old_key": "The old key no longer works. Webhooks are signed with the new one.",
     "revoked": "The client is revoked; its tokens no longer work.",

@@ -12,10 +12,12 @@ from laari.edge.merchant.lists import AFTER, LIMIT
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import older, read_list
 from laari.edge.pages.person import long
-from laari.edge.pages.request import Problem
+from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.calendar import local_day, start_of
+from laari.rules.day_ranges import read_day
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
 from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.records import Event
@@ -42,7 +44,14 @@ async def show(request: DashboardRequest) -> Reply:
     if isinstance(asked, Refusal):
         request.problem = asked
         return request.page(
-            "webhooks.html", written={}, rows=[], about={}, states={}, older=None, types=TYPES
+            "webhooks.html",
+            written={},
+            rows=[],
+            about={},
+            states={},
+            older=None,
+            types=TYPES,
+            given_up=None,
         )
     delivered, event_type = asked.query.delivered, asked.query.type
     found = await request.backend.page(
@@ -53,6 +62,7 @@ async def show(request: DashboardRequest) -> Reply:
             delivered=None if delivered is None else delivered == "true",
         )
     )
+    given_up = await request.backend.ask(deliveries.given_up, request.tenant.id)
     return await request.long_page(
         "webhooks.html",
         written=asked.written,
@@ -61,6 +71,8 @@ async def show(request: DashboardRequest) -> Reply:
         states=await request.backend.delivery_states([event.id for event in found.rows]),
         older=older(request, asked, LISTING, found),
         types=TYPES,
+        given_up=given_up,
+        given_up_day=str(local_day(given_up.since)) if given_up.since else "",
     )
 
 
@@ -124,6 +136,17 @@ async def show_event(request: DashboardRequest) -> Reply:
     )
 
 
+async def resend_given_up(request: DashboardRequest) -> Reply | Problem:
+    """After the receiver was down: everything that was given up since a day."""
+    since = read_day(request.form.get("since", ""))
+    if since is None:
+        return FormProblem(422, "Choose the first day.")
+    if request.merchant.webhook_url is None or not request.merchant.webhooks:
+        return NO_WEBHOOK
+    await request.backend.write(deliveries.resend_given_up, request.tenant.id, start_of(since))
+    return request.redirect("/webhooks", done="resent_all")
+
+
 async def resend(request: DashboardRequest) -> Reply | Problem:
     event = await _find(request)
     if event is None:
@@ -145,6 +168,13 @@ ROUTES = [
     ),
     PageRoute(
         DashboardRequest, "/webhooks/sample", post=send_sample, page=show, needs="webhooks.manage"
+    ),
+    PageRoute(
+        DashboardRequest,
+        "/webhooks/given-up/resend",
+        post=resend_given_up,
+        page=show,
+        needs="webhooks.manage",
     ),
     PageRoute(DashboardRequest, "/webhooks/{id}", get=show_event, needs="webhooks.read"),
     PageRoute(

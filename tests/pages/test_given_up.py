@@ -1,0 +1,57 @@
+"""Events of a shop that were given up: a banner, and one form that sends all of them again."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from laari.rules.calendar import local_day
+from tests.pages.forms import token_in
+from tests.pages.owners import Owner, new_owner
+from tests.pages.test_journal import client_of
+from tests.serving import Service
+
+TODAY = local_day(datetime.now(UTC))
+TOMORROW = TODAY + timedelta(days=1)
+
+
+@pytest.fixture
+def owner(service: Service) -> Owner:
+    """Two events were given up, and one waits."""
+    owner = new_owner(service, webhook_url="https://shop.example/hook")
+    for _ in range(3):
+        owner.shop.payment()
+    service.execute(
+        "UPDATE deliveries SET status = 'failed', failed_attempts = 3 WHERE event_id IN ("
+        "SELECT d.event_id FROM deliveries d JOIN tenants t ON t.id = d.tenant_id "
+        "WHERE t.merchant_id = $1 ORDER BY d.event_id LIMIT 2)",
+        owner.shop.id,
+    )
+    return owner
+
+
+def states(owner: Owner) -> list[str]:
+    rows = owner.shop.service.execute(
+        "SELECT d.status, d.failed_attempts FROM deliveries d JOIN tenants t ON t.id = d.tenant_id "
+        "WHERE t.merchant_id = $1 ORDER BY d.event_id",
+        owner.shop.id,
+    )
+    return ["failed" if row["failed_attempts"] == 3 else "waits" for row in rows]
+
+
+def test_what_was_given_up_is_sent_again_at_once(owner: Owner) -> None:
+    words = "2 events were given up"
+    with client_of(owner) as client:
+        assert words in client.get(owner.url("/sandbox")).text
+        page = client.get("/webhooks").text
+        assert words in page
+        assert f'value="{TODAY}"' in page
+        form = {"form_token": token_in(page)}
+        again = "/webhooks/given-up/resend"
+        assert client.post(again, data={**form, "since": "x"}).status_code == 422
+        client.post(again, data={**form, "since": str(TOMORROW)})
+        assert states(owner) == ["failed", "failed", "waits"]
+        sent = client.post(again, data={**form, "since": str(TODAY)})
+        assert "The events are being sent again" in sent.text
+        assert states(owner) == ["waits"] * 3
+        assert words not in client.get("/webhooks").text
+        assert words not in client.get(owner.url("/sandbox")).text
