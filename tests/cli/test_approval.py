@@ -79,6 +79,7 @@ def test_an_approval_sets_terms_and_the_bank_account(laari: Laari, stranger: str
     assert (refused.status, "4 to 20 digits" in refused.err) == (1, True)
     laari("application", "submit", stranger, *OPTIONS)
     terms = ("--max-payment", "500000", "--minimum", "10000", "--hold", "First month")
+    terms += ("--fee-bps", "150")
     assert laari("merchant", "approve", stranger, *terms).status == 0
     [account] = laari("merchant", "bank", stranger, "--json").json
     assert {name: account[name] for name in ("holder", "bank", "number")} == {
@@ -89,6 +90,8 @@ def test_an_approval_sets_terms_and_the_bank_account(laari: Laari, stranger: str
     # The operator's approval takes it over, so that its owners have 48 hours to object.
     waits = datetime.fromisoformat(account["effective_at"]) - datetime.now(UTC)
     assert timedelta(hours=47) < waits <= timedelta(hours=48)
+    shop = laari("merchant", "show", stranger, "--json").json
+    assert (shop["fee_bps"], shop["fee_fixed"]) == (150, 0)
     found = laari("payout", "terms", stranger, "--json").json
     assert (found["minimum"], found["paused_reason"]) == (10_000, "First month")
     entries = laari("journal", "list", "--merchant", stranger, "--json").json

@@ -357,11 +357,24 @@ async def test_an_application_is_approved_once(service: Service, admin: Desk) ->
     again = await asyncio.to_thread(service.laari, "application", "submit", merchant_id, *options)
     assert again.returncode == 0
     read = application_in(admin.get(page).text)
-    for wrong in ({"live_max": "much"}, {"live_minimum": "0"}, {"live_hold": "\x07"}):
+    for wrong in (
+        {"live_max": "much"},
+        {"live_minimum": "0"},
+        {"live_hold": "\x07"},
+        {"live_percent": "101"},
+        {"live_fixed": "-1"},
+    ):
         assert admin.send(page, "/approve", **wrong, **read).status_code == 422
     terms = {"live_max": "5,000", "live_minimum": "100", "live_hold": "First <b>month</b>"}
+    terms |= {"live_percent": "1.75", "live_fixed": "0.50"}
     approved = admin.send(page, "/approve", **terms, **read).text
-    for text in ("is approved", "First &lt;b&gt;month", "MVR\u00a05,000.00", "MVR\u00a0100.00"):
+    for text in (
+        "is approved",
+        "First &lt;b&gt;month",
+        "MVR\u00a05,000.00",
+        "MVR\u00a0100.00",
+        "1.75",
+    ):
         assert text in approved
     assert ANSWERS["bank_account"] in approved.partition('id="payouts"')[2]
     assert admin.send(page, "/approve", **read).status_code == 409

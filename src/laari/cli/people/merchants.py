@@ -160,6 +160,8 @@ async def show(connection: Connection, merchant_id: str) -> dict[str, object]:
 @click.option(
     "--hold", type=fields.reason, metavar="REASON", help="Pay out nothing; shown to the merchant."
 )
+@click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points; default: as it is.")
+@click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari; default: as it is.")
 @click.option(
     "--application",
     "application_id",
@@ -174,10 +176,7 @@ async def approve(
     merchant_id: str,
     reason: str | None,
     application_id: UUID | None,
-    *,
-    max_payment: int | None,
-    minimum: int,
-    hold: str | None,
+    **terms: Any,
 ) -> dict[str, object]:
     """Let a merchant that signed up go live.
 
@@ -190,7 +189,7 @@ async def approve(
             actor(),
             merchant_id,
             reason,
-            LiveTerms(max_payment=max_payment, minimum=minimum, hold=hold),
+            LiveTerms(**terms),
             application_id=application_id,
         )
         return {**described(await merchants.show(connection, merchant_id)), "approved": True}

@@ -19,6 +19,7 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import AddBankAccount, not_valid
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
+from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.records import BankDetails
 from laari.rules.refusals import Refusal
 from laari.store.batch.inside import decide_inside
@@ -64,11 +65,13 @@ class Application(Struct, frozen=True):
 
 
 class LiveTerms(Struct, frozen=True):
-    """What the operator sets with an approval, beside the fees."""
+    """What the operator sets with an approval; fees that are None stay as they are."""
 
     minimum: int = 1  # of a payout, in laari
     hold: str | None = None  # the reason why payouts wait; the merchant reads it
     max_payment: int | None = None
+    fee_bps: int | None = None
+    fee_fixed: int | None = None
 
 
 NO_TERMS = LiveTerms()
@@ -172,6 +175,11 @@ async def approve(
             changed = await decide_inside(connection, ChangePayoutTerms(actor, tenant_id, new))
             if isinstance(changed, Refusal):
                 raise ApplicationError(changed.message)
+        fees = Changes(fee_bps=terms.fee_bps, fee_fixed=terms.fee_fixed)
+        if fees.given():
+            agreed = await decide_inside(connection, UpdateMerchant(actor, merchant_id, fees))
+            if isinstance(agreed, Refusal):
+                raise ApplicationError(agreed.message)
         async with acting(connection, actor, "application.approve", reason):
             bank = await connection.fetchrow(
                 "UPDATE applications SET status = 'approved', decided_at = now(), "

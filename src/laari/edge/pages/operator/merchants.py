@@ -25,6 +25,8 @@ from laari.store.reads.money import balances, payouts
 from laari.store.reads.people import memberships
 
 MOST_LISTED = 500
+BAD_PERCENT = FormProblem(422, "The fee in percent must be between 0 and 100, such as 1.5.")
+BAD_FIXED = FormProblem(422, "The fixed fee must be an amount in rufiyaa, such as 0.50.")
 NO_APPLICATION = FormProblem(409, "This merchant has no such application.")
 
 
@@ -84,7 +86,13 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
     except RefusedForm:
         return FormProblem(422, "The reason of a hold must be printable characters.")
     application_id = _application(request)
-    terms = LiveTerms(minimum or NO_TERMS.minimum, hold, max_payment)
+    terms = LiveTerms(
+        minimum=minimum or NO_TERMS.minimum,
+        hold=hold,
+        max_payment=max_payment,
+        fee_bps=_fee(request, "live_percent", 10_000, BAD_PERCENT),
+        fee_fixed=_fee(request, "live_fixed", MAX_FEE_FIXED, BAD_FIXED),
+    )
     try:
         await request.backend.write(
             applications.approve,
@@ -135,15 +143,20 @@ async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply | Probl
     return request.redirect(f"/merchants/{merchant.id}", done="refused")
 
 
+def _fee(request: OperatorRequest, name: str, highest: int, problem: FormProblem) -> int | None:
+    """Hundredths of a percent or of a rufiyaa; None if the field is empty."""
+    written = request.form.get(name, "").strip()
+    fee = read_rufiyaa(written)
+    if written and (fee is None or not 0 <= fee <= highest):
+        raise RefusedForm(problem)
+    return fee
+
+
 async def _set_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
-    bps, fixed = (
-        read_rufiyaa(request.form.get("percent", "")),
-        read_rufiyaa(request.form.get("fixed", "")),
-    )
-    if bps is None or not 0 <= bps <= 10_000:
-        return FormProblem(422, "The fee in percent must be between 0 and 100, such as 1.5.")
-    if fixed is None or not 0 <= fixed <= MAX_FEE_FIXED:
-        return FormProblem(422, "The fixed fee must be an amount in rufiyaa, such as 0.50.")
+    bps = _fee(request, "percent", 10_000, BAD_PERCENT)
+    fixed = _fee(request, "fixed", MAX_FEE_FIXED, BAD_FIXED)
+    if bps is None or fixed is None:
+        return BAD_PERCENT if bps is None else BAD_FIXED
     written = request.form.get("from", "").strip()
     starts_at = None
     if written:
