@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from laari.rules.actors import Actor
+from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
@@ -54,7 +55,8 @@ async def import_statement(shop: Shop) -> None:
     ask = asking(shop.connection)
     asked = await bank_statements.book(ask, shop.run, OPERATOR, digest, day)
     assert isinstance(asked, PendingMovement)
-    assert isinstance(await shop.run(MakeMovement(SECOND, asked.id)), Made)
+    made = await bank_statements.make(ask, shop.run, SECOND, asked.id, day)
+    assert isinstance(made, Made)
     assert isinstance(await bank_statements.book(ask, shop.run, SECOND, digest, day), Booked)
 
 
@@ -69,6 +71,11 @@ async def write_records(dsn: str) -> None:
         assert isinstance(await shop.run(MakeMovement(SECOND, made.id)), Made)
         await shop.run(RefuseMovement(SECOND, refused.id, "No slip"))
         await import_statement(shop)
+        payment = await shop.pay(2_000)
+        refund = await shop.run(
+            RefundForMerchant(shop.tenant.id, OPERATOR, payment.id, 950, "other", note="Broken")
+        )
+        assert isinstance(await shop.run(MakeMovement(SECOND, refund.id)), Made)
         connection, merchant_id = shop.connection, shop.tenant.merchant_id
         await shops.set_fees(connection, OPERATOR, merchant_id, 200, 10)
         later = datetime.now(UTC).replace(microsecond=0) + timedelta(days=9)

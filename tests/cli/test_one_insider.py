@@ -43,6 +43,7 @@ def test_one_person_moves_nothing_above_the_limit_and_two_do(
     account, payer = new_account(laari), new_account(laari, 50_000, name="Payer")
     shop = new_shop(laari)
     pay(dsn, shop, payer, 30_000, ago=timedelta(days=1))
+    paid = f"pay_{query(dsn, 'SELECT id FROM payments').hex}"
     for reference, amount in (("FT1", 9_000_000), ("FT2", 500), ("FT3", -700)):
         receipt(dsn, reference, amount)
     monkeypatch.setenv("LAARI_SECOND_OPERATOR_ABOVE", LIMIT)
@@ -54,6 +55,7 @@ def test_one_person_moves_nothing_above_the_limit_and_two_do(
         ("wallet", "adjust", account, "1", *because),
         ("merchant", "adjust", shop, "50000000", *because),
         ("merchant", "release", shop, "20000", *because),
+        ("payment", "refund", paid, "--amount", "5000", "--reason", "duplicate"),
         ("bank", "assign", "FT1", account),
         ("bank", "return", "FT2"),
         ("bank", "charge", "FT3"),
@@ -66,6 +68,7 @@ def test_one_person_moves_nothing_above_the_limit_and_two_do(
     assert (opening.status, "needs a second person" in opening.err) == (1, True)
     balance = f"SELECT balance FROM wallets WHERE account = {account}"
     assert query(dsn, balance) == 100_000
+    assert query(dsn, "SELECT count(*) FROM refunds") == 0
     assert laari("wallet", "bank", account, "--json").json == []
 
     ann, bea = Clerk(dsn, "ann@laari.test"), Clerk(dsn, "bea@laari.test")
@@ -84,6 +87,8 @@ def test_one_person_moves_nothing_above_the_limit_and_two_do(
         assert done.json["status"] == "done"
         assert done.json["requested_by"] == "command_line ann@laari.test"
     assert query(dsn, balance) == 500_001 + 9_000_000
+    [refund] = laari("payment", "show", paid, "--json").json["refunds"]
+    assert (refund["amount"], refund["reason"]) == (5_000, "duplicate")
     [entered] = laari("wallet", "bank", account, "--json").json
     assert (entered["holder"], entered["entered_by"]) == ("Ben", "command_line ann@laari.test")
     assert laari("audit", "--json").json["ok"] is True

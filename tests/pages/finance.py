@@ -58,7 +58,8 @@ async def balance_of(shop: Merchant) -> balances.Balance:
     return found
 
 
-def total_in(page: str) -> str:
-    """The total that a person approves with this page."""
-    (total,) = re.findall(r'name="total" value="([^"]+)"', page)
-    return str(total)
+def seen_in(page: str) -> dict[str, str]:
+    """The fields of the form that approves a run: what the person sees on this page."""
+    fields = re.findall(r'name="(total|content)" value="([^"]+)"', page)
+    assert [name for name, _ in fields] == ["total", "content"]
+    return dict(fields)

@@ -13,7 +13,7 @@ from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
-from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop, total_in
+from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop, seen_in
 from tests.pages.operators import COOKIE, PASSWORD, Desk, desk_of, new_operator, session_of
 from tests.pages.people import Customer, Visitors, new_customer
 from tests.pages.wallets import busy_wallet
@@ -106,8 +106,8 @@ class Day:
         await self._must(self.desks[0], "/payouts/preview", day=YESTERDAY)
 
     async def send(self) -> None:
-        total = total_in(self.desks[1].get("/payouts/1").text)
-        await self._must(self.desks[1], "/payouts/1", "/approve", total=total)
+        fields = seen_in(self.desks[1].get("/payouts/1").text)
+        await self._must(self.desks[1], "/payouts/1", "/approve", **fields)
         await self._must(self.desks[1], "/payouts/1", "/send")
         [largest, *_] = self.orders
         await self._must(self.desks[1], "/payouts/1", "/answer", answer=f"return {largest}")

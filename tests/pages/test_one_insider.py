@@ -11,7 +11,7 @@ from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.store.batch.runner import BatchRunner
 from tests.actors import OPERATOR
-from tests.pages.finance import TODAY, YESTERDAY, balance_of, paid_shop, total_in
+from tests.pages.finance import TODAY, YESTERDAY, balance_of, paid_shop, seen_in
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import Customer, new_customer
 from tests.serving import Merchant, Service, serving
@@ -111,9 +111,9 @@ async def test_one_person_cannot_pay_out_and_two_can(controlled: Service) -> Non
     customer = await new_customer(service, balance=90_000)
     page = f"/customers/cus_{customer.id.hex}"
     other = {"holder": "Somebody Else", "bank": "BML", "number": "7730000066666"}
-    assert WAITS in ann.send(page, "/bank", **other).text
     own = {**other, "holder": customer.name.upper()}
     assert "used after 48 hours" in ann.send(page, "/bank", **own).text
+    assert WAITS in ann.send(page, "/bank", **other).text
     refused = ann.send(page, "/withdraw", amount="900.00", last="0")
     assert (refused.status_code, "is used from" in refused.text) == (409, True)
     [movement] = waiting(ann)
@@ -125,8 +125,8 @@ async def test_one_person_cannot_pay_out_and_two_can(controlled: Service) -> Non
     seen = ann.get(run).text
     assert "Another person has to approve a run that you opened." in seen
     assert "Approve the run" not in seen
-    total = total_in(seen)
-    refused = ann.send(run, "/approve", total=total)
+    fields = seen_in(seen)
+    refused = ann.send(run, "/approve", **fields)
     assert (refused.status_code, "run that you opened" in refused.text) == (409, True)
     assert ann.send(run, "/send").status_code == 409
     assert bea.send(run, "/approve").status_code == 422  # without the total
@@ -134,7 +134,7 @@ async def test_one_person_cannot_pay_out_and_two_can(controlled: Service) -> Non
     assert "New bank accounts" in shown
     assert "Paid shop" in shown.partition("New bank accounts")[2]
     assert "aisha@shop.example" in shown
-    assert "The run is approved" in bea.send(run, "/approve", total=total).text
+    assert "The run is approved" in bea.send(run, "/approve", **fields).text
     sent = ann.send(run, "/send").text
     [order] = sorted(set(re.findall(r"LP\d{6}R\d{4}", sent)))
 

@@ -18,7 +18,7 @@ from laari.store.reads import tenants
 from laari.store.reads.money import payouts
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
-from tests.pages.finance import TODAY, YESTERDAY, balance_of, paid_shop, total_in
+from tests.pages.finance import TODAY, YESTERDAY, balance_of, paid_shop, seen_in
 from tests.pages.operators import Desk, desk_of, new_operator, session_of
 from tests.serving import Merchant, Service, serving
 
@@ -33,7 +33,7 @@ def bank_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 def approve(desk: Desk, page: str) -> httpx.Response:
-    return desk.send(page, "/approve", total=total_in(desk.get(page).text))
+    return desk.send(page, "/approve", **seen_in(desk.get(page).text))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -163,7 +163,7 @@ async def test_a_large_run_needs_a_second_person(bank_service: Service, finance:
     assert "which is above MVR 1000.00: another person has to approve" in own.text
     second = await desk_of(bank_service, "finance")
     assert "The run is approved" in approve(second, page).text
-    again = second.send(page, "/approve", total=total_in(own.text))
+    again = second.send(page, "/approve", **seen_in(own.text))
     assert again.status_code == 200  # sent twice
     finance.send(page, "/cancel")
 
@@ -378,15 +378,17 @@ async def test_a_run_that_grew_is_not_approved_as_it_was(
 ) -> None:
     await paid_shop(bank_service, 30_000)
     page, shown = create(finance)
-    seen = total_in(shown.text)
+    seen = seen_in(shown.text)
     await paid_shop(bank_service, 12_345)
     assert create(finance)[0] == page
     second = await desk_of(bank_service, "finance")
-    refused = second.send(page, "/approve", total=seen)
+    refused = second.send(page, "/approve", **seen)
     assert refused.status_code == 409
-    grown = total_in(refused.text)
-    assert f"The total is MVR {grown} now. Look at the run, and decide again." in refused.text
+    grown = seen_in(refused.text)
+    assert (
+        f"The total is MVR {grown['total']} now. Look at the run, and decide again." in refused.text
+    )
     for wrong in ({"total": "all"}, {}):
         assert second.send(page, "/approve", **wrong).status_code == 422
-    assert "The run is approved" in second.send(page, "/approve", total=grown).text
+    assert "The run is approved" in second.send(page, "/approve", **grown).text
     finance.send(page, "/cancel")

@@ -76,6 +76,7 @@ class Vault:
                 (each.number for each in self.rows("payouts") if each.account == key), default=0
             ),
             "bank_accounts": lambda: (self._bank_account(key),),
+            "paid_accounts": frozenset,
             "run_numbers": lambda: self._run_numbers(key),
             "run_payouts": lambda: tuple(
                 each.id for each in self.rows("payouts") if each.run_id == key

@@ -8,10 +8,18 @@ from typing import Any
 import pytest
 
 from laari.rules.actors import Actor
+from laari.rules.banking.approval import ApproveRun, content_of
 from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.banking.bank_lines import ImportLine, SignFloat
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.payout_runs import CancelPayout, JoinRun, OpenRun, Run, SendRun
+from laari.rules.banking.payout_runs import (
+    AnswerPayout,
+    CancelPayout,
+    JoinRun,
+    OpenRun,
+    Run,
+    SendRun,
+)
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.records import BankDetails, FloatSignoff, PayoutRun
 from laari.store.batch.runner import BatchRunner
@@ -68,25 +76,66 @@ async def test_a_run_is_never_approved_by_the_person_who_opened_it(dsn: str) -> 
         assert isinstance(await run(await shop.approval(found.id, BEA)), Run)
 
 
-async def test_who_entered_a_bank_account_lately_does_not_approve_its_run(dsn: str) -> None:
+async def test_who_entered_a_new_bank_account_does_not_approve_its_run(dsn: str) -> None:
     later = NOON + timedelta(days=3)
     async with shop_at(dsn, above=10**9) as (shop, run):
         await run(account(shop, BEA))
         found = await opened(shop, run, at=later)
         refused = await run(await shop.approval(found.id, BEA, 10**9), later)
-        assert "You entered a bank account of this run in the last 30 days" in refused.message
-        shown = await reads.recent_accounts(
+        assert "You entered a new bank account of this run" in refused.message
+        shown = await reads.new_accounts(
             shop.connection, await reads.of_run(shop.connection, found.id), later
         )
         assert [(each.owner, each.account.entered_by) for each in shown] == [
             ("Aisha", "operator bea@laari.test")
         ]
         assert isinstance(await run(await shop.approval(found.id, CAT, 10**9), later), Run)
-    much_later = NOON + timedelta(days=30)
+
+
+async def test_a_bank_account_stays_new_until_it_is_paid_and_for_30_days(dsn: str) -> None:
+    async with shop_at(dsn, above=10**9) as (shop, run):
+
+        async def new_at(found: PayoutRun, moment: datetime) -> list[str]:
+            joined = await reads.of_run(shop.connection, found.id)
+            shown = await reads.new_accounts(shop.connection, joined, moment)
+            return [each.account.account_number for each in shown]
+
+        await run(account(shop, BEA))
+        year = NOON + timedelta(days=365)
+        found = await opened(shop, run, at=year)
+        assert await new_at(found, year) == ["1111"]
+        refused = await run(await shop.approval(found.id, BEA, 10**9), year)
+        assert "You entered a new bank account of this run" in refused.message
+        await run(await shop.approval(found.id, CAT), year)
+        await run(SendRun(CAT, found.id, DAY, 10**6), year)
+        [payout] = await reads.of_run(shop.connection, found.id)
+        returned, settled = (
+            AnswerPayout(CAT, payout.id, "return"),
+            AnswerPayout(CAT, payout.id, "settle"),
+        )
+        assert (await run(settled, year)).status == "settled"
+
+        second = await opened(shop, run, at=year)
+        assert await new_at(second, year) == []
+        assert isinstance(await run(await shop.approval(second.id, BEA, 10**9), year), Run)
+        # Money that came back was not paid.
+        assert (await run(returned, year)).status == "returned"
+        assert await new_at(second, year) == ["1111"]
+
     async with shop_at(dsn, above=10**9) as (shop, run):
         await run(account(shop, BEA))
-        found = await opened(shop, run, at=much_later)
-        assert isinstance(await run(await shop.approval(found.id, BEA, 10**9), much_later), Run)
+        early = NOON + timedelta(days=3)
+        found = await opened(shop, run, at=early)
+        await run(await shop.approval(found.id, CAT), early)
+        await run(SendRun(CAT, found.id, DAY, 10**6), early)
+        [payout] = await reads.of_run(shop.connection, found.id)
+        await run(AnswerPayout(CAT, payout.id, "settle"), early)
+        second = await opened(shop, run, at=early)
+        last = NOON + timedelta(days=30) - timedelta(seconds=1)
+        refused = await run(await shop.approval(second.id, BEA, 10**9), last)
+        assert "You entered a new bank account of this run" in refused.message
+        after = NOON + timedelta(days=30)
+        assert isinstance(await run(await shop.approval(second.id, BEA, 10**9), after), Run)
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
@@ -146,6 +195,21 @@ async def test_a_run_is_approved_with_the_total_that_the_person_saw(dsn: str) ->
         found = await opened(shop, run)
         refused = await run(await shop.approval(found.id, BEA, total=699))
         assert "The total is MVR 7.00 now." in refused.message
+
+
+async def test_a_run_is_approved_with_the_payouts_that_the_person_saw(dsn: str) -> None:
+    """Another payout of the same amount could have taken the place of one."""
+    async with shop_at(dsn, above=0) as (shop, run):
+        await run(account(shop, PERSON))
+        found = await opened(shop, run)
+        seen = content_of(before := await reads.of_run(shop.connection, found.id))
+        await run(CancelPayout(ANN, before[0].id))
+        other = await run(RequestWithdrawal(ANN, shop.payer.account, 700))
+        await run(JoinRun(ANN, other.id, found.id))
+        refused = await run(ApproveRun(BEA, found.id, 0, 700, seen))
+        assert refused.message == "The run has other payouts now. Look at it, and decide again."
+        now = content_of(await reads.of_run(shop.connection, found.id))
+        assert isinstance(await run(ApproveRun(BEA, found.id, 0, 700, now)), Run)
 
 
 async def test_the_same_sign_off_again_changes_nothing(dsn: str) -> None:

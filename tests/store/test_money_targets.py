@@ -4,8 +4,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from laari.rules.banking.bank_lines import ImportLine, expected
+from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.bank_targets import expected
 from laari.rules.banking.open_lines import AssignLine
 from laari.rules.banking.payout_runs import CancelPayout, CancelRun
 from laari.rules.banking.payouts import in_effect

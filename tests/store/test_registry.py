@@ -55,6 +55,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "held": 1,
     "dues": (1, NOW),
     "bank_accounts": 1,
+    "paid_accounts": 1,
     "account_owners": 1,
     "approved_runs": "live",
     "importers": date(2026, 2, 27),
@@ -89,6 +90,7 @@ LOOKUP_KEYS: dict[str, Any] = {
 FOUND: dict[str, Any] = {
     "balances": {1: 0},
     "bank_accounts": {1: ()},
+    "paid_accounts": {1: frozenset()},
     "approved_runs": {"live": (), "sandbox": ()},
     "importers": {date(2026, 2, 27): frozenset()},
     "imported_sums": {UUID(int=7): 0},

@@ -8,18 +8,20 @@ from typing import Any
 import pytest
 
 from laari.rules.actors import Actor
+from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import MoveFunds, SweepFees
+from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout
 from laari.rules.banking.wallet_money import MovedMoney, MoveMoney
-from laari.rules.records import PendingMovement
+from laari.rules.records import BankDetails, PendingMovement
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import movement_lists
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, PERSON
 from tests.store.payout_books import Shop, a_shop, bank_account, until_decided
 
 ANN = Actor("operator", "ann@laari.test", "finance")
@@ -98,6 +100,11 @@ async def by_correction(shop: Shop) -> Any:
     return MoveFunds(shop.tenant.id, ANN, "merchant_adjustment", 50_000_000, "Invented")
 
 
+async def by_refund(shop: Shop) -> Any:
+    payment = await shop.pay(10_000)
+    return RefundForMerchant(shop.tenant.id, ANN, payment.id, 500, "duplicate", note="Twice")
+
+
 async def by_assignment(shop: Shop) -> Any:
     await line(shop, "FT1", 500)
     return AssignLine(ANN, "FT1", shop.payer.account)
@@ -130,7 +137,7 @@ async def by_return_of_an_order(shop: Shop) -> Any:
 
 PATHS: list[Callable[[Shop], Awaitable[Any]]] = [
     *(by_top_up, by_adjustment, by_release, by_correction, by_assignment, by_sending_back),
-    *(by_charge, by_sweep, by_return, by_return_of_an_order),
+    *(by_charge, by_sweep, by_return, by_return_of_an_order, by_refund),
 ]
 
 
@@ -296,6 +303,46 @@ async def test_a_movement_that_is_no_longer_possible_says_why_and_stays(dsn: str
         assert (refused.status, refused.decided_by) == ("refused", "operator ann@laari.test")
         assert await shop.differences() == []
         await careful.close()
+
+
+async def test_a_refund_that_waited_keeps_its_reason_and_note(dsn: str) -> None:
+    async with a_shop(dsn, above=0) as shop:
+        payment = await shop.pay(10_000)
+        [asked, again] = [
+            await shop.run(
+                RefundForMerchant(shop.tenant.id, ANN, payment.id, 700, "duplicate", note="Twice")
+            )
+            for _ in range(2)
+        ]
+        assert (asked.kind, asked.amount, asked.account) == ("refund", 700, shop.payer.account)
+        assert "waits for a second person already" in again.message
+        # The merchant's own people need nobody, and what they leave bounds the operator's refund.
+        assert not isinstance(await shop.refund(payment.id, 9_500), Refusal)
+        assert "Only 500 laari" in (await make(shop, asked)).message
+        await shop.run(RefuseMovement(BEA, asked.id, "Too much"))
+        asked = await shop.run(
+            RefundForMerchant(shop.tenant.id, ANN, payment.id, None, "fraudulent", note="Stolen")
+        )
+        made = await make(shop, asked)
+        refund = made.outcome.refund
+        assert (refund.amount, refund.reason, refund.note) == (500, "fraudulent", "Stolen")
+        assert (refund.actor_name, refund.tid) == ("bea@laari.test", made.movement.tid)
+        assert await shop.differences() == []
+
+
+async def test_a_bank_account_is_not_confirmed_after_another_one_was_entered(dsn: str) -> None:
+    async with a_shop(dsn, above=0) as shop:
+        account = shop.payer.account
+        other = BankDetails("Somebody Else", "BML", "6666")
+        asked = await shop.run(AddBankAccount(ANN, account, other))
+        assert isinstance(asked, PendingMovement)
+        own = await shop.run(AddBankAccount(PERSON, account, BankDetails("Aisha", "BML", "1111")))
+        assert not isinstance(own, Refusal)
+        refused = await make(shop, asked)
+        assert refused.message == "Another bank account was entered meanwhile."
+        again = await shop.run(AddBankAccount(ANN, account, other))
+        assert "waits" not in getattr(again, "message", "")
+        assert isinstance(await make(shop, again), Made)
 
 
 async def test_an_amount_that_changed_while_it_waited_is_not_booked(dsn: str) -> None:

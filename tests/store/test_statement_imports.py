@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +12,11 @@ import pytest
 
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_lines import Imported, ImportLine
-from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
+from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.bank_targets import match_of
+from laari.rules.banking.movements import Made, RefuseMovement
+from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
+from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa
 from laari.rules.records import PendingMovement
@@ -22,7 +26,7 @@ from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import movement_lists
-from tests.store.payout_books import Shop, a_shop
+from tests.store.payout_books import Shop, a_shop, bank_account
 
 LIMIT = 10_000
 START = 1_000_000_000  # of the customer
@@ -63,6 +67,11 @@ async def book(shop: Shop, spine: Spine, actor: Actor, digest: str) -> Any:
     return await bank_statements.book(ask, spine.submit, actor, digest, TODAY)
 
 
+async def make(shop: Shop, spine: Spine, actor: Actor, asked: PendingMovement) -> Any:
+    ask = asking(shop.connection)
+    return await bank_statements.make(ask, spine.submit, actor, asked.id, TODAY)
+
+
 async def lines_of(shop: Shop) -> list[tuple[str, str]]:
     rows = await shop.connection.fetch(
         "SELECT use, imported_by FROM bank_lines ORDER BY length(reference), reference"
@@ -84,12 +93,12 @@ async def test_an_import_above_the_limit_waits_as_a_whole(dsn: str) -> None:
             again = await book(shop, spine, actor, digest)
             assert isinstance(again, Refusal)
             assert "waits for a second person already" in again.message
-        own = await spine.submit(MakeMovement(ANN, asked.id))
-        assert isinstance(own, Refusal)
+        own = await make(shop, spine, ANN, asked)
+        assert own.message == "Another person has to confirm a movement you asked for."
         assert await lines_of(shop) == []
         assert await shop.wallet() == START
 
-        made = await spine.submit(MakeMovement(BOB, asked.id))
+        made = await make(shop, spine, BOB, asked)
         assert isinstance(made, Made)
         booked = await book(shop, spine, BOB, digest)
         assert isinstance(booked, Booked)
@@ -147,19 +156,135 @@ async def test_lines_of_an_import_that_waits_credit_nobody(dsn: str) -> None:
         assert await shop.wallet() == START
 
 
-async def test_a_confirmed_import_credits_no_more_than_the_second_person_saw(dsn: str) -> None:
-    """A wallet that is named later, or a line that answers an order later, adds nothing to it."""
+async def test_lines_of_a_confirmed_import_credit_no_more_than_its_sum(dsn: str) -> None:
     async with a_shop(dsn) as shop, a_spine(shop) as spine:
-        account = shop.payer.account
-        digest = await keep(shop, statement(account, [8_000, 8_000]))
-        asked = await book(shop, spine, ANN, digest)
+        content = statement(shop.payer.account, [8_000, 8_000])
+        asked = await book(shop, spine, ANN, await keep(shop, content))
+        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
         async with shop.connection.transaction():
             await shop.connection.execute("SET LOCAL session_replication_role = replica")
             await shop.connection.execute("UPDATE pending_movements SET amount = 8000")
-        await spine.submit(MakeMovement(BOB, asked.id))
-        booked = await book(shop, spine, BOB, digest)
-        assert sorted(each.line.use for each in booked.lines) == ["receipt", "topup"]
+        assert isinstance(await make(shop, spine, BOB, asked), Made)
+        first, second = [
+            await spine.submit(ImportLine(BOB, each.line, asked.id, match_of(each)))
+            for each in checked.lines
+        ]
+        assert isinstance(first, Imported)
+        assert isinstance(second, Refusal)
+        assert "booked in another way now" in second.message
         assert await shop.wallet() == START + 8_000
+
+
+async def use_a_slip(shop: Shop) -> None:
+    """The line is this top-up then, and brings in no money of its own."""
+    await shop.run(MoveMoney(BOB, None, shop.payer.account, "topup", 6_000, "Cash", slip="FT1"))
+
+
+async def import_a_line(shop: Shop) -> None:
+    line = StatementLine(2, TODAY, "FT1", f"Aisha {shop.payer.account}", 6_000, None)
+    await shop.run(ImportLine(BOB, line))
+
+
+async def answer_an_order(shop: Shop) -> None:
+    await bank_account(shop)
+    await shop.pay(5_000)
+    run = await shop.open_run()
+    await shop.payout(run_id=run.id)
+    await shop.send(run.id)
+
+
+MEANWHILE = [use_a_slip, import_a_line, answer_an_order]
+
+
+def named(account: int) -> bytes:
+    """The first line names the wallet, and the second one an order that is not sent yet."""
+    return (
+        f"{HEADER}{TODAY},FT1,Aisha {account},,60.00,60.00\n"
+        f"{TODAY},FT2,Returned LP000001R0001,,49.50,109.50\n"
+        f"{TODAY},FT3,Aisha {account},,50.00,159.50\n"
+    ).encode()
+
+
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
+async def test_an_import_is_confirmed_only_as_two_people_saw_it(
+    dsn: str, meanwhile: Callable[[Shop], Awaitable[None]]
+) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        digest = await keep(shop, named(shop.payer.account))
+        asked = await book(shop, spine, ANN, digest)
+        assert (asked.kind, asked.amount) == ("import", 11_000)
+        await meanwhile(shop)
+        before = await shop.connection.fetchval("SELECT count(*) FROM bank_lines")
+        refused = await make(shop, spine, BOB, asked)
+        assert "would be booked in another way now" in refused.message
+        assert await shop.connection.fetchval("SELECT count(*) FROM bank_lines") == before
+        await spine.submit(RefuseMovement(BOB, asked.id, "Changed"))
+        again = await book(shop, spine, ANN, digest)
+        if isinstance(again, PendingMovement):  # otherwise it is within the limit now
+            assert isinstance(await make(shop, spine, BOB, again), Made)
+            assert isinstance(await book(shop, spine, BOB, digest), Booked)
+        assert await shop.differences() == []
+
+
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
+async def test_a_confirmation_does_not_count_for_lines_that_changed_after_it(
+    dsn: str, meanwhile: Callable[[Shop], Awaitable[None]]
+) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop, above=0) as spine:
+        digest = await keep(shop, named(shop.payer.account))
+        asked = await book(shop, spine, ANN, digest)
+        assert isinstance(await make(shop, spine, BOB, asked), Made)
+        await meanwhile(shop)
+        again = await book(shop, spine, BOB, digest)
+        assert isinstance(again, PendingMovement)
+        assert again.requested_by == "operator bob@laari.test"
+        assert again.amount != asked.amount
+
+
+async def test_a_line_that_changes_at_the_last_moment_is_not_booked(dsn: str) -> None:
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        content = named(shop.payer.account)
+        asked = await book(shop, spine, ANN, await keep(shop, content))
+        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        await make(shop, spine, BOB, asked)
+        await use_a_slip(shop)
+        await answer_an_order(shop)
+        balance = await shop.wallet()
+        for each in checked.lines[:2]:
+            refused = await spine.submit(ImportLine(BOB, each.line, asked.id, match_of(each)))
+            assert isinstance(refused, Refusal)
+        assert await lines_of(shop) == []
+        assert await shop.wallet() == balance
+
+
+async def test_an_import_goes_on_after_an_interruption(dsn: str) -> None:
+    """What people did with its first lines meanwhile does not matter."""
+    async with a_shop(dsn) as shop, a_spine(shop) as spine:
+        await answer_an_order(shop)
+        account = shop.payer.account
+        content = (
+            named(account)
+            + (
+                f"{TODAY},FT4,Unknown,,1.00,160.50\n{TODAY},FT5,Unknown,,1.00,161.50\n"
+                f"{TODAY},FT6,Costs,2.00,,159.50\n"
+            ).encode()
+        )
+        digest = await keep(shop, content)
+        asked = await book(shop, spine, ANN, digest)
+        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        assert isinstance(await make(shop, spine, BOB, asked), Made)
+        first, last = checked.lines[:2] + checked.lines[3:], checked.lines[2]
+        for each in first:
+            done = await spine.submit(ImportLine(BOB, each.line, asked.id, match_of(each)))
+            assert isinstance(done, Imported)
+        await shop.run(AssignLine(BOB, "FT4", account))
+        await shop.run(SendLineBack(BOB, "FT5"))
+        await shop.run(ChargeLine(BOB, "FT6"))
+        booked = await book(shop, spine, BOB, digest)
+        assert isinstance(booked, Booked)
+        assert [each.repeated for each in booked.lines].count(False) == 1
+        assert last.line.reference in [each.line.reference for each in booked.lines]
+        assert await shop.differences() == []
 
 
 async def test_what_is_booked_is_what_was_kept(dsn: str) -> None:

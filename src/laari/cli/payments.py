@@ -17,13 +17,15 @@ from laari.cli.terminal.operation import (
 from laari.cli.terminal.operation import show as show_answer
 from laari.cli.terminal.output import confirm, is_interactive
 from laari.cli.terminal.permission import needs
+from laari.cli.terminal.waiting import asked
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids, terms
+from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.calendar import show_or_none
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.payments.refunds import RefundPayment, left_of
-from laari.rules.records import Payment, Refund, RefundReason, Tenant
+from laari.rules.payments.refunds import left_of
+from laari.rules.records import Payment, PendingMovement, Refund, RefundReason, Tenant
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
 from laari.rules.shapes.refunds import refund_shape
@@ -112,9 +114,12 @@ async def _refund(
     note: str | None,
 ) -> object:
     found, tenant = await _find(service, payment_id)
-    command = RefundPayment(tenant, found.id, actor(), amount, reason, note)
-    refunded = await submit(service, command)
-    return payment_shape(refunded.payment, await origin_of(service))
+    command = RefundForMerchant(tenant.id, actor(), found.id, amount, reason, note=note)
+
+    outcome = await submit(service, command)
+    if isinstance(outcome, PendingMovement):
+        return await asked(service, outcome)
+    return payment_shape(outcome.payment, await origin_of(service))
 
 
 async def _find(service: Service, payment_id: str) -> tuple[Payment, Tenant]:

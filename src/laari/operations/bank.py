@@ -2,6 +2,7 @@
 
 from datetime import date
 from typing import get_args
+from uuid import UUID
 
 from laari.operations.fields import Account, Amount, Choice, Day, Field, Text
 from laari.operations.operation import Context, Operation, Shape, command, plain
@@ -10,6 +11,7 @@ from laari.rules.banking.bank_balances import Gap
 from laari.rules.banking.bank_lines import SignFloat
 from laari.rules.banking.bank_matches import MatchLine, UnmatchLine
 from laari.rules.banking.bank_statement import MAX_REFERENCE, StatementError
+from laari.rules.banking.movements import Made
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.calendar import local_day
 from laari.rules.money import MAX_MONEY
@@ -68,6 +70,17 @@ async def book(context: Context, digest: str) -> Booked | PendingMovement | Refu
     try:
         return await bank_statements.book(context.ask, context.submit, context.actor, digest, today)
     except StatementError as error:  # such as a day that is too long ago now
+        return refuse("invalid_request", in_a_sentence(error))
+
+
+async def make(context: Context, movement_id: UUID) -> Made | Refusal:
+    """Makes a movement that waits: of a statement, as it would be booked now."""
+    today = local_day(context.now)
+    try:
+        return await bank_statements.make(
+            context.ask, context.submit, context.actor, movement_id, today
+        )
+    except StatementError as error:
         return refuse("invalid_request", in_a_sentence(error))
 
 

@@ -5,12 +5,12 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.operations.bank import book, booked_shape
+from laari.operations.bank import book, booked_shape, make
 from laari.operations.fields import Field, Id, reason
 from laari.operations.operation import Context, Operation, Otherwise, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
+from laari.rules.banking.movements import Made, RefuseMovement
 from laari.rules.banking.wallet_money import MovedMoney
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
@@ -64,7 +64,7 @@ class Confirmed(NamedTuple):
 
 
 async def _confirm(context: Context, found: Waiting) -> object:
-    made = await context.submit(MakeMovement(context.actor, found.movement.id))
+    made = await make(context, found.movement.id)
     if isinstance(made, Refusal) or made.movement.kind != "import":
         return made if isinstance(made, Refusal) else Confirmed(made)
     assert made.movement.reference is not None  # by a constraint of the table

@@ -81,7 +81,7 @@ async def run_shape(ask: Ask, run: PayoutRun) -> dict[str, object]:
     joined = await ask(payouts.of_run, run.id)
     by_id = await ask(payouts.tenants_of, joined)
     left = [each for each in joined if each.status != "cancelled"]
-    recent = await ask(payouts.recent_accounts, joined, datetime.now(UTC))
+    recent = await ask(payouts.new_accounts, joined, datetime.now(UTC))
     orders = await ask(payouts.orders, [each.id for each in joined])
     return {
         **run_line(run),
@@ -93,7 +93,7 @@ async def run_shape(ask: Ask, run: PayoutRun) -> dict[str, object]:
     }
 
 
-def recent_shape(found: payouts.RecentAccount) -> Shape:
+def recent_shape(found: payouts.NewAccount) -> Shape:
     """A bank account that is new to the approver."""
     account = found.account
     return {
@@ -130,18 +130,23 @@ RUN = Subject(
 )
 
 
-async def _approve(context: Context, run: PayoutRun, total: int | None) -> object:
+async def _approve(
+    context: Context, run: PayoutRun, total: int | None, content: str | None = None
+) -> object:
     if total is None:
         return refuse("invalid_request", "Name the total that you checked.", "total")
     threshold = context.settings.payout_approval_above
-    return await context.submit(ApproveRun(context.actor, run.id, threshold, total))
+    return await context.submit(ApproveRun(context.actor, run.id, threshold, total, content))
 
 
 APPROVE = Operation(
     "payout.approve",
     needs="payouts.run",
     subject=RUN,
-    fields=(Field("total", Amount(0, MAX_MONEY), "The total that you checked.", "on pages"),),
+    fields=(
+        Field("total", Amount(0, MAX_MONEY), "The total that you checked.", "on pages"),
+        Field("content", Text(32), required="never", of_page=True),
+    ),
     run=_approve,
     shape=_shape,
     logs_in=True,

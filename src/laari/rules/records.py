@@ -729,6 +729,7 @@ class PersonDay(Struct, frozen=True):
 PendingMovementKind = Literal[
     "topup",
     "adjustment",
+    "refund",
     "release",
     "merchant_adjustment",
     "assign",
@@ -753,8 +754,11 @@ class PendingMovement(Struct, frozen=True):
     account: int | None  # the wallet
     tenant_id: int | None  # the merchant
     payout_id: UUID | None  # that the bank returned
-    reference: str | None  # of the slip, the bank's line or the order
+    reference: str | None  # of the slip, the bank's line, the order or the payment
     below_zero: bool
+    refund_reason: RefundReason | None
+    refund_note: str | None
+    matches: str | None  # the digest of what the lines of a statement become
     # Of a bank account:
     holder: str | None
     bank: str | None

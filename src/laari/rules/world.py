@@ -317,6 +317,8 @@ class World:
     )
     # All bank accounts of a tenant or a wallet, and the owner of both.
     bank_accounts = Lookup[int, tuple[BankAccount, ...]]()
+    # Those to which the bank has paid an order.
+    paid_accounts = Lookup[int, frozenset[UUID]]()
     account_owners = Lookup[int, AccountOwner]()
     # The number of refunds of a payment, without those of this batch.
     refund_counts = Lookup[UUID, int]()
@@ -734,7 +736,7 @@ class Needs:
         else:
             self.read(World.tenants, payout.tenant_id)
 
-    def refunding(self, tenant: Tenant, payment_id: UUID) -> None:
+    def refunding(self, tenant_id: int, payment_id: UUID) -> None:
         """A payment, with the wallet that paid it, its request and its earlier refunds."""
 
         def follow(needs: Needs, world: World) -> None:
@@ -744,7 +746,7 @@ class Needs:
                 if payment.request_id is not None:
                     needs.lock(World.requests, payment.request_id)
 
-        self.outgoing(tenant.id)
+        self.outgoing(tenant_id)
         self.lock(World.payments, payment_id)
         self.then(World.payments, follow)
         self.read(World.refund_counts, payment_id)

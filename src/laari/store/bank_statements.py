@@ -9,17 +9,21 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from datetime import date, datetime, timedelta
 from typing import Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
+from uuid import UUID
 
 from asyncpg import Connection
 
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_balances import DayBalances, Gap, Paths, follow, in_order
-from laari.rules.banking.bank_imports import BeginImport, Counting, Totals
-from laari.rules.banking.bank_lines import Expected, Imported, ImportLine
+from laari.rules.banking.bank_imports import BeginImport, Counting, Totals, matched
+from laari.rules.banking.bank_lines import Imported, ImportLine
 from laari.rules.banking.bank_statement import SLICE, StatementLine, statement_slices
+from laari.rules.banking.bank_targets import Expected, match_of
+from laari.rules.banking.movements import Made, MakeMovement
 from laari.rules.command import Command
 from laari.rules.records import PendingMovement
 from laari.rules.refusals import Refusal, refuse
+from laari.store.reads.money import movement_lists
 from laari.store.reads.money.bank import expectations
 from laari.store.reads.money.float_days import FOLLOWED_DAYS, day_balances
 from laari.store.reads.money.movement_lists import confirmed_import
@@ -156,8 +160,12 @@ async def book(
         message = f"Line {each.line.number}: {each.conflict} Nothing was booked."
         return refuse("conflict", message)
     confirmed = await ask(confirmed_import, digest)
+    if confirmed is not None and confirmed.matches != await _matches(checked, confirmed.id):
+        confirmed = None  # nobody has seen what the lines would become now
     if confirmed is None:
-        asked = await submit(BeginImport(actor, digest, checked.totals))
+        asked = await submit(
+            BeginImport(actor, digest, checked.totals, await _matches(checked, None))
+        )
         if asked is not None:
             return asked
     movement_id = None if confirmed is None else confirmed.id
@@ -165,10 +173,41 @@ async def book(
     for start in range(0, len(checked.lines), BOOKED_TOGETHER):
         part = checked.lines[start : start + BOOKED_TOGETHER]
         outcomes = await asyncio.gather(
-            *(submit(ImportLine(actor, each.line, movement_id)) for each in part)
+            *(
+                submit(
+                    ImportLine(
+                        actor, each.line, movement_id, None if confirmed is None else match_of(each)
+                    )
+                )
+                for each in part
+            )
         )
         for each, outcome in zip(part, outcomes, strict=True):
             if isinstance(outcome, Refusal):
                 return refuse(outcome.code, f"Line {each.line.number}: {outcome.message}")
             booked.append(outcome)
     return Booked(booked, checked.gaps)
+
+
+async def _matches(checked: Checked, movement_id: UUID | None) -> str:
+    """A digest of what the lines become, whether this import has booked them or not."""
+    digest = hashlib.sha256()
+    for start in range(0, len(checked.lines), SLICE):
+        part = checked.lines[start : start + SLICE]
+        digest.update("".join(f"{matched(each, movement_id)}\n" for each in part).encode())
+        await asyncio.sleep(0)
+    return digest.hexdigest()
+
+
+async def make(
+    ask: Ask, submit: Submit, actor: Actor, movement_id: UUID, today: date
+) -> Made | Refusal:
+    """The second person makes a movement that waits: of a statement, as it would be booked now."""
+    found = await ask(movement_lists.by_id, movement_id)
+    matches = None
+    if found is not None and found.movement.kind == "import":
+        assert found.movement.reference is not None  # by a constraint of the table
+        content = await ask(content_of, found.movement.reference)
+        assert content is not None  # it is kept as long as somebody waits for it
+        matches = await _matches(await check(ask, content, today), movement_id)
+    return await submit(MakeMovement(actor, movement_id, matches))

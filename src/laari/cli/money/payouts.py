@@ -138,7 +138,7 @@ async def _checked_total(service: Service, run: PayoutRun, total: int | None) ->
         return total
     async with connection_to(service.dsn) as connection:
         joined = await payouts.of_run(connection, run.id)
-        recent = await payouts.recent_accounts(connection, joined, datetime.now(UTC))
+        recent = await payouts.new_accounts(connection, joined, datetime.now(UTC))
     total = sum(each.amount for each in joined if each.status != "cancelled")
     if is_interactive():
         for account in map(recent_shape, recent):

@@ -1,20 +1,21 @@
 """Approval of a run: of the total that a person saw, and never by the people whom it controls."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from hashlib import sha256
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from laari.rules.actors import Actor, written
 from laari.rules.banking import payouts
-from laari.rules.banking.bank_accounts import entered_lately
+from laari.rules.banking.bank_accounts import Owned
 from laari.rules.banking.payout_runs import OneRun, Run
 from laari.rules.banking.second_person import is_same_person
 from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa
-from laari.rules.records import ApprovedRun, BankAccount, Payout, PayoutRun
+from laari.rules.records import ApprovedRun, Payout, PayoutRun
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 
@@ -27,12 +28,12 @@ def approved_on(runs: Iterable[ApprovedRun], day: date) -> int:
 class Control(NamedTuple):
     """What a person has to control, and by which rules.
 
-    `day_total` is of all runs of the day with this one, `accounts` are those of the payouts.
+    `day_total` is of all runs of the day with this one, `owned` are the accounts of its owners.
     """
 
     run: PayoutRun
     day_total: int
-    accounts: tuple[BankAccount, ...]
+    owned: Sequence[Owned]
     threshold: int  # up to this, one person may open and approve, if the rule is off
     needs_second: bool  # whether the rule of the second person is on
 
@@ -46,21 +47,28 @@ def not_approver(actor: Actor, control: Control, now: datetime) -> str | None:
             total, limit = rufiyaa(control.day_total), rufiyaa(control.threshold)
             above = f"The runs of today have MVR {total}, which is above MVR {limit}"
             return f"{above}: another person has to approve this run."
-    if control.needs_second and entered_lately(control.accounts, actor, now):
-        entered = "You entered a bank account of this run in the last 30 days"
-        return f"{entered}: another person has to approve it."
+    if control.needs_second and any(each.entered_new(actor, now) for each in control.owned):
+        return "You entered a new bank account of this run: another person has to approve it."
     return None
+
+
+def content_of(payouts: Iterable[Payout]) -> str:
+    """A short digest of the payouts that a run pays, for a person who saw them."""
+    paid = sorted(str(each.id) for each in payouts if each.status != "cancelled")
+    return sha256(" ".join(paid).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class ApproveRun(OneRun):
     """Allows the file to be made.
 
-    `if_total` is the total that the person saw: payouts may have joined the run since.
+    `if_total` is the total that the person saw, and `if_content` its payouts: others may have
+    taken their place since. None is for somebody who only knows the total.
     """
 
     threshold: int
     if_total: int
+    if_content: str | None = None
 
     def needs(self, needs: Needs) -> None:
         OneRun.needs(self, needs)
@@ -69,6 +77,7 @@ class ApproveRun(OneRun):
     def payout_needs(self, needs: Needs, payout: Payout) -> None:
         OneRun.payout_needs(self, needs, payout)
         needs.read(World.bank_accounts, payout.owner)
+        needs.read(World.paid_accounts, payout.owner)
 
     def act(self, world: World, found: Run) -> Run | Refusal:
         run = found.run
@@ -82,6 +91,9 @@ class ApproveRun(OneRun):
             message = (
                 f"The total is MVR {rufiyaa(found.total)} now. Look at the run, and decide again."
             )
+            return refuse("payout_conflict", message)
+        if self.if_content not in (None, content_of(found.payouts)):
+            message = "The run has other payouts now. Look at it, and decide again."
             return refuse("payout_conflict", message)
         reason = not_approver(self.actor, self._control(world, found), world.now)
         if reason is not None:
@@ -97,11 +109,11 @@ class ApproveRun(OneRun):
 
     def _control(self, world: World, found: Run) -> Control:
         earlier = approved_on(world.approved_runs[found.run.mode], local_day(world.now))
-        accounts = (world.bank_accounts[payout.owner] for payout in found.payouts)
+        owners = {payout.owner for payout in found.payouts}
         return Control(
             run=found.run,
             day_total=earlier + found.total,
-            accounts=tuple(account for owned in accounts for account in owned),
+            owned=[Owned(world.bank_accounts[each], world.paid_accounts[each]) for each in owners],
             threshold=self.threshold,
             needs_second=world.second_person_above is not None,
         )

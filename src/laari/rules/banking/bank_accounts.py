@@ -5,9 +5,11 @@ account in use again.
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
 
 from laari.rules.actors import Actor, written
 from laari.rules.banking.bank_file import MAX_HOLDER, is_account_number, is_bank_text
@@ -23,12 +25,18 @@ from laari.rules.calendar import show
 from laari.rules.journal import note
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
-from laari.rules.records import AccountOwner, BankAccount, BankDetails, MessageKind
+from laari.rules.records import (
+    AccountOwner,
+    BankAccount,
+    BankDetails,
+    MessageKind,
+    PendingMovement,
+)
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
 DELAY = timedelta(hours=48)
-RECENT = timedelta(days=30)  # in which the person who entered an account approves no run with it
+RECENT = timedelta(days=30)  # in which an account is new, even if it was paid
 _SHOWN_DIGITS = 4
 
 
@@ -81,19 +89,26 @@ def coming(accounts: Iterable[BankAccount], now: datetime) -> list[BankAccount]:
     return found
 
 
-def recent(accounts: Sequence[BankAccount], now: datetime) -> list[BankAccount]:
-    """Those in use or coming that somebody entered in the last 30 days."""
-    used = in_effect(accounts, now)
-    shown = ([] if used is None else [used]) + coming(accounts, now)
-    return [account for account in shown if account.created_at > now - RECENT]
+class Owned(NamedTuple):
+    """The bank accounts of an owner by their age, and those that the bank has paid."""
+
+    accounts: Sequence[BankAccount]
+    paid: Container[UUID]
+
+    def new(self, now: datetime) -> list[BankAccount]:
+        """Those in use or coming that are younger than 30 days, or were never paid."""
+        used = in_effect(self.accounts, now)
+        shown = ([] if used is None else [used]) + coming(self.accounts, now)
+        return [each for each in shown if _is_recent(each, now) or each.id not in self.paid]
+
+    def entered_new(self, actor: Actor, now: datetime) -> bool:
+        """Whether this person entered a new one, or one that was replaced in the last 30 days."""
+        recent = [each for each in self.accounts if _is_recent(each, now)]
+        return any(is_same_person(each.entered_by, actor) for each in [*recent, *self.new(now)])
 
 
-def entered_lately(accounts: Iterable[BankAccount], actor: Actor, now: datetime) -> bool:
-    """Whether this person entered one of the accounts in the last 30 days."""
-    return any(
-        account.created_at > now - RECENT and is_same_person(account.entered_by, actor)
-        for account in accounts
-    )
+def _is_recent(account: BankAccount, now: datetime) -> bool:
+    return account.created_at > now - RECENT
 
 
 def no_account(accounts: Iterable[BankAccount], now: datetime) -> Refusal:
@@ -123,14 +138,15 @@ def effective_from(
 class AddBankAccount(Controlled[BankAccount]):
     """Adds an account of a tenant or a wallet; the newest one again changes nothing.
 
-    An operator needs a second person for a holder with another name than the customer. The account
-    is then `entered_by` the one who asked. The owners get a notice if it is `announced`.
+    An operator needs a second person for a holder with another name than the customer. `asked_for`
+    is then the movement: its person entered the account, and no other was entered meanwhile. The
+    owners get a notice if it is `announced`.
     """
 
     actor: Actor
     owner: int
     details: BankDetails
-    entered_by: str | None = None
+    asked_for: PendingMovement | None = None
     announced: bool = True
 
     def rows(self, needs: Needs) -> None:
@@ -158,7 +174,9 @@ class AddBankAccount(Controlled[BankAccount]):
         known = world.bank_accounts[self.owner]
         if known and known[-1].details == self.details:
             return known[-1]
-        asked = None
+        asked, waited = None, self.asked_for
+        if waited is not None and known and known[-1].created_at > waited.requested_at:
+            return refuse("conflict", "Another bank account was entered meanwhile.")
         if is_wallet and self.actor.is_operator and not self._is_holder(owner):
             asked = self._asked()
         return Prepared(asked, lambda: self._add(world, owner))
@@ -182,7 +200,8 @@ class AddBankAccount(Controlled[BankAccount]):
         is_wallet = self.owner >= FIRST_WALLET_ACCOUNT
         known = world.bank_accounts[self.owner]
         by_owner = not self.actor.is_operator or owner.mode == "sandbox"
-        entered_by = self.entered_by or written(self.actor)
+        waited = self.asked_for
+        entered_by = written(self.actor) if waited is None else waited.requested_by
         actor_kind, _, actor_name = entered_by.partition(" ")
         account = BankAccount(
             id=world.new_id(),

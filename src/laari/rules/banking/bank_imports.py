@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
+from uuid import UUID
 
 from laari.rules.actors import Actor
-from laari.rules.banking.bank_lines import Expected
+from laari.rules.banking.bank_targets import Expected, match_made, match_of
 from laari.rules.banking.second_person import (
     Asked,
     Booked,
@@ -90,16 +91,28 @@ class Counting:
         return Totals(self._lines, self._new, first, last, topups, returned, received, out)
 
 
+def matched(each: Expected, movement_id: UUID | None) -> str:
+    """What a line becomes, as text: the same before and after this import has booked it."""
+    known = each.known
+    if known is None:
+        return repr(tuple(match_of(each)))
+    if movement_id is not None and known.movement_id == movement_id:
+        return repr(tuple(match_made(known)))
+    return "known"
+
+
 @dataclass(frozen=True, slots=True)
 class BeginImport(Command[PendingMovement | None]):
     """Asks a second person if the statement credits more than this person may alone.
 
-    Otherwise the result is None, and each line counts when it is booked.
+    Otherwise the result is None, and each line counts when it is booked. `matches` is the digest
+    of what the lines become, which the second person confirms too.
     """
 
     actor: Actor
     digest: str
     totals: Totals
+    matches: str
 
     def needs(self, needs: Needs) -> None:
         needs_day(needs, self.actor)
@@ -109,7 +122,14 @@ class BeginImport(Command[PendingMovement | None]):
         credited = self.totals.credited
         if not is_above(world, self.actor, credited):
             return None
-        asked = Asked("import", "live", credited, self.totals.text, reference=self.digest)
+        asked = Asked(
+            "import",
+            "live",
+            credited,
+            self.totals.text,
+            reference=self.digest,
+            matches=self.matches,
+        )
         return wait(world, self.actor, asked)
 
 

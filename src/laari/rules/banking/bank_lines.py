@@ -20,9 +20,16 @@ from laari.rules.banking import payouts
 from laari.rules.banking.bank_days import has_ended
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.bank_targets import (
+    Match,
     Target,
+    answer_of,
+    expected,
+    is_same,
+    match_of,
     mobiles_in,
     orders_in,
+    other_content,
+    other_slip,
     target_of,
     wallets_in,
 )
@@ -34,7 +41,6 @@ from laari.rules.banking.second_person import (
 from laari.rules.banking.wallet_money import is_too_large
 from laari.rules.command import Command
 from laari.rules.journal import note
-from laari.rules.money import rufiyaa
 from laari.rules.records import (
     BankLine,
     BankLineUse,
@@ -46,82 +52,6 @@ from laari.rules.records import (
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import Needs, World
-
-
-def is_same(line: StatementLine, known: BankLine) -> bool:
-    """Whether this line was imported before, with the same content.
-
-    One of the files may have had no balances.
-    """
-    content = (line.day, line.description, line.amount)
-    is_equal = content == (known.day, known.description, known.amount)
-    return is_equal and (line.balance is None or known.balance in (None, line.balance))
-
-
-class Expected(NamedTuple):
-    """What the import would make of a line; `conflict` says why it would refuse the line."""
-
-    line: StatementLine
-    target: Target
-    use: BankLineUse
-    repeated: bool = False
-    conflict: str | None = None
-
-    @property
-    def credits(self) -> Literal["wallet", "owner"] | None:
-        """Who gets new money by this line: a wallet, or the owner of an order."""
-        if self.repeated or self.line.amount < 0:
-            return None
-        if self.use == "topup" and self.target.topup is None:
-            return "wallet"
-        order = self.target.order
-        if self.use == "returned" and order is not None and order.status != "returned":
-            return "owner"
-        return None
-
-
-def expected(line: StatementLine, target: Target, known: BankLine | None) -> Expected:
-    if known is not None:
-        conflict = None if is_same(line, known) else _other_content(known)
-        return Expected(line, target, known.use, repeated=True, conflict=conflict)
-    answer = _answer_of(line, target.order, target.answers)
-    if answer is not None:
-        return Expected(line, target, answer)
-    if line.amount < 0:
-        return Expected(line, target, "none")
-    conflict = _other_slip(line, target.account, target.topup)
-    use: BankLineUse = "receipt" if target.account is None and target.topup is None else "topup"
-    return Expected(line, target, use, conflict=conflict)
-
-
-def _answer_of(
-    line: StatementLine, order: BankOrder | None, answers: frozenset[str]
-) -> Literal["settled", "returned"] | None:
-    """How the line answers this order, if it does. Each answer is one line."""
-    if order is None or abs(line.amount) != order.amount:
-        return None
-    if line.amount > 0:
-        return None if "returned" in answers else "returned"
-    if answers & {"settled", "matched"}:
-        return None
-    # The bank paid although a person recorded that it did not: the owner has the money twice.
-    is_contradicted = order.status == "returned" and order.settled_at is None
-    return None if is_contradicted and "returned" not in answers else "settled"
-
-
-def _other_content(known: BankLine) -> str:
-    was = f"{known.day}, MVR {rufiyaa(known.amount)}, {known.description}"
-    if known.balance is not None:
-        was += f", balance MVR {rufiyaa(known.balance)}"
-    return f"The reference was imported before with other content: {was}."
-
-
-def _other_slip(line: StatementLine, account: int | None, first: Transaction | None) -> str | None:
-    """Why this line is not the top-up that used its reference as a slip, or None."""
-    if first is None or (first.account, first.amount) == (account or first.account, line.amount):
-        return None
-    used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
-    return f"The slip was already used to top up {used}."
 
 
 class Imported(NamedTuple):
@@ -136,12 +66,14 @@ class ImportLine(Command[Imported]):
     """Books one line of the statement of the live bank account.
 
     `movement_id` is the import that a second person confirmed. Its lines credit at most the sum
-    that this person saw. Other lines count for the person who imports them.
+    that this person saw. Other lines count for the person who imports them. `seen` is what people
+    saw that the line would become: it becomes this or nothing.
     """
 
     actor: Actor
     line: StatementLine
     movement_id: UUID | None = None
+    seen: Match | None = None
 
     def needs(self, needs: Needs) -> None:
         needs_day(needs, self.actor)
@@ -173,6 +105,8 @@ class ImportLine(Command[Imported]):
         if known is not None:
             return self._again(known)
         target = self._target(world)
+        if self.seen not in (None, match_of(expected(self.line, target, None))):
+            return _seen_otherwise()
         use = self._answer(world, target) or self._top_up(world, target)
         if isinstance(use, Refusal):
             return use
@@ -196,7 +130,7 @@ class ImportLine(Command[Imported]):
     def _again(self, known: BankLine) -> Imported | Refusal:
         if is_same(self.line, known):
             return Imported(known, repeated=True)
-        return refuse("conflict", _other_content(known))
+        return refuse("conflict", other_content(known))
 
     def _booked(
         self,
@@ -228,7 +162,7 @@ class ImportLine(Command[Imported]):
     def _answer(self, world: World, target: Target) -> BankLine | Refusal | None:
         """The bank's answer to an order; None if the line does not answer one."""
         order = target.order
-        use = _answer_of(self.line, order, target.answers)
+        use = answer_of(self.line, order, target.answers)
         if use is None or order is None:
             return None
         tid = None
@@ -257,15 +191,16 @@ class ImportLine(Command[Imported]):
         if amount < 0:
             return None
         first = target.topup
-        conflict = _other_slip(self.line, account, first)
+        conflict = other_slip(self.line, account, first)
         if conflict is not None:
             return refuse("conflict", conflict)
         if first is None:
             wallet = None if account is None else world.wallets[account]
-            if wallet is None or is_too_large(wallet, amount):
+            if wallet is None:
                 return None
-            if not self._may_credit(world):
-                return None  # it is unallocated, and its assignment needs a second person
+            if is_too_large(wallet, amount) or not self._may_credit(world):
+                # Without a second person it is unallocated, and its assignment needs one.
+                return None if self.seen is None else _seen_otherwise()
             first = move_outside_money(
                 world, None, wallet, "topup", amount, details=f"Bank transfer {slip}"
             )
@@ -297,6 +232,10 @@ class ImportLine(Command[Imported]):
             world, "receipt", outside, received, self.line.amount, tid=tid, created_at=world.now
         )
         return self._booked(world, "receipt", world.now, tid=tid)
+
+
+def _seen_otherwise() -> Refusal:
+    return refuse("conflict", "It would be booked in another way now. Import the statement again.")
 
 
 def _moved_at(order: BankOrder, use: Literal["settled", "returned"]) -> datetime | None:

@@ -11,6 +11,7 @@ from laari.rules.actors import Actor, written
 from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.banking.bank_imports import ConfirmImport
 from laari.rules.banking.merchant_money import MoveFunds, SweepFees
+from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout
 from laari.rules.banking.second_person import Controlled, Prepared, is_same_person, note_movement
@@ -25,10 +26,11 @@ from laari.rules.world import Needs, World
 
 T = TypeVar("T")
 
-# Who may make or refuse a movement: the people who may ask for it.
+# Who may make or refuse a movement: those who may move such money themselves.
 PERMISSIONS: dict[PendingMovementKind, Permission] = {
     "topup": "wallets.move",
     "adjustment": "wallets.move",
+    "refund": "wallets.move",
     "release": "payouts.run",
     "merchant_adjustment": "payouts.run",
     "assign": "bank.import",
@@ -56,15 +58,8 @@ def command_of(movement: PendingMovement, actor: Actor) -> Controlled[Any]:
                 slip=movement.reference,
                 below_zero=movement.below_zero,
             )
-        case "release" | "merchant_adjustment":
-            return MoveFunds(
-                _given(movement.tenant_id),
-                actor,
-                kind,
-                movement.amount,
-                movement.details,
-                below_zero=movement.below_zero,
-            )
+        case "refund" | "release" | "merchant_adjustment":
+            return _of_merchant(movement, actor)
         case "assign":
             return AssignLine(actor, _given(movement.reference), _given(movement.account))
         case "send_back":
@@ -82,10 +77,31 @@ def command_of(movement: PendingMovement, actor: Actor) -> Controlled[Any]:
                 _given(movement.holder), _given(movement.bank), _given(movement.account_number)
             )
             account = _given(movement.account)
-            return AddBankAccount(actor, account, details, entered_by=movement.requested_by)
+            return AddBankAccount(actor, account, details, asked_for=movement)
         case "import":
             return ConfirmImport(actor, movement)
     assert_never(kind)
+
+
+def _of_merchant(movement: PendingMovement, actor: Actor) -> Controlled[Any]:
+    tenant_id, kind = _given(movement.tenant_id), movement.kind
+    if kind in ("release", "merchant_adjustment"):
+        return MoveFunds(
+            tenant_id,
+            actor,
+            kind,
+            movement.amount,
+            movement.details,
+            below_zero=movement.below_zero,
+        )
+    return RefundForMerchant(
+        tenant_id,
+        actor,
+        _given(ids.read_id(ids.PAYMENT, _given(movement.reference))),
+        movement.amount,
+        movement.refund_reason,
+        note=movement.refund_note,
+    )
 
 
 def _given(value: T | None) -> T:
@@ -105,11 +121,12 @@ class MakeMovement(Command[Made]):
     """The second person confirms a waiting movement: it is carried out and ends.
 
     It counts as moved alone by nobody. A movement that waits never changes, so its id names what
-    the person saw.
+    the person saw. `matches` is what the lines of a statement would become now.
     """
 
     actor: Actor
     movement_id: UUID
+    matches: str | None = None
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.movements, self.movement_id)
@@ -126,6 +143,11 @@ class MakeMovement(Command[Made]):
             return movement
         if is_same_person(movement.requested_by, self.actor):
             return refuse("conflict", "Another person has to confirm a movement you asked for.")
+        if self.matches != movement.matches:
+            message = (
+                "Its lines would be booked in another way now. Refuse it, and import it again."
+            )
+            return refuse("conflict", message)
         prepared = command_of(movement, self.actor).prepare(world)
         if isinstance(prepared, Refusal):
             return prepared

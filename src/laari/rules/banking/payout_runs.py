@@ -328,6 +328,7 @@ class JoinRun(OnePayout):
         if payout is not None:
             _stop_needs(needs, payout)
             needs.read(World.bank_accounts, payout.owner)  # for an approval in the same batch
+            needs.read(World.paid_accounts, payout.owner)
 
     def act(self, world: World, tenant: Tenant | None, payout: Payout) -> Payout | Refusal:
         if payout.run_id == self.run_id:

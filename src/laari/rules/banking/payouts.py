@@ -183,6 +183,8 @@ class RequestPayout(Command[Payout]):
         needs.activity(self.tenant_id)
         if self.run_id is not None:
             needs.run(self.run_id)
+            # For an approval in the same batch.
+            needs.read(World.paid_accounts, self.tenant_id)
 
     def decide(self, world: World) -> Payout | Refusal:
         tenant = world.tenants.get(self.tenant_id)

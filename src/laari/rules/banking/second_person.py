@@ -23,6 +23,7 @@ from laari.rules.records import (
     PendingMovement,
     PendingMovementKind,
     PersonDay,
+    RefundReason,
 )
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
@@ -63,8 +64,8 @@ def waits(amount: int, alone: int, above: int | None) -> bool:
 class Asked(NamedTuple):
     """A movement, as it is written down if it waits.
 
-    `reference` is the slip, the bank's line, or the order that the money is about: one movement
-    waits for it at a time. `always`: it waits whatever the amount, if the rule is on.
+    `reference` is the slip, the bank's line, the order or the payment that the money is about: one
+    movement waits for it at a time. `always`: it waits whatever the amount, if the rule is on.
     """
 
     kind: PendingMovementKind
@@ -76,6 +77,9 @@ class Asked(NamedTuple):
     payout_id: UUID | None = None
     reference: str | None = None
     below_zero: bool = False
+    refund_reason: RefundReason | None = None
+    refund_note: str | None = None
+    matches: str | None = None
     bank_account: BankDetails | None = None
     always: bool = False
 
@@ -194,6 +198,9 @@ def wait(world: World, actor: Actor, asked: Asked) -> PendingMovement | Refusal:
         payout_id=asked.payout_id,
         reference=reference,
         below_zero=asked.below_zero,
+        refund_reason=asked.refund_reason,
+        refund_note=asked.refund_note,
+        matches=asked.matches,
         holder=None if account is None else account.holder,
         bank=None if account is None else account.bank,
         account_number=None if account is None else account.account_number,
@@ -217,6 +224,9 @@ def _watched(movement: PendingMovement) -> dict[str, object]:
         "payout_id": movement.payout_id,
         "reference": movement.reference,
         "below_zero": movement.below_zero,
+        "refund_reason": movement.refund_reason,
+        "refund_note": movement.refund_note,
+        "matches": movement.matches,
         "holder": movement.holder,
         "bank": movement.bank,
         "account_number": movement.account_number,

@@ -83,9 +83,14 @@ class RefundPayment(TenantCommand[Refunded]):
     if_left: int | None = None
 
     def needs(self, needs: Needs) -> None:
-        needs.refunding(self.tenant, self.id)
+        needs.refunding(self.tenant.id, self.id)
 
     def decide(self, world: World) -> Refunded | Refusal:
+        amount = self.amount_of(world)
+        return amount if isinstance(amount, Refusal) else self.refund(world, amount)
+
+    def amount_of(self, world: World) -> int | Refusal:
+        """The amount to refund, if that is possible; changes nothing."""
         payment, now = world.payments.get(self.id), world.at(self.tenant)
         if payment is None or payment.tenant_id != self.tenant.id:
             return refuse("not_found")
@@ -112,15 +117,16 @@ class RefundPayment(TenantCommand[Refunded]):
                 f"Your balance lacks {missing} laari (MVR {rufiyaa(missing)}) for this refund."
             )
             return refuse("insufficient_merchant_balance", message)
-        return self._refund(world, payment, amount)
+        return amount
 
     def _count(self, world: World) -> int:
         """The refunds of this payment, those of this batch included."""
         made = sum(each.payment_id == self.id for each in world.refunds)
         return world.refund_counts.get(self.id, 0) + made
 
-    def _refund(self, world: World, payment: Payment, amount: int) -> Refunded:
-        tenant, now = self.tenant, world.at(self.tenant)
+    def refund(self, world: World, amount: int) -> Refunded:
+        """Books a refund that is possible."""
+        tenant, now, payment = self.tenant, world.at(self.tenant), world.payments[self.id]
         assert payment.payer_account is not None
         wallet, funds = world.wallets[payment.payer_account], world.funds[tenant.id]
         moved = refund_to_wallet(world, tenant, payment, wallet, amount)

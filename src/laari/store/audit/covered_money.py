@@ -77,8 +77,8 @@ TABLES = {
         kept=Kept(
             "id",
             "id requested_at requested_by kind amount details account tenant_id payout_id "
-            "reference below_zero holder bank account_number status decided_at decided_by reason "
-            "tid",
+            "reference below_zero refund_reason refund_note matches holder bank account_number "
+            "status decided_at decided_by reason tid",
         ),
     ),
     "person_days": Covered(kept=Kept("person", "person day alone")),

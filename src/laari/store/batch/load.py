@@ -329,6 +329,11 @@ async def _load_bank_accounts(connection: asyncpg.Connection, needs: Needs, worl
     world.bank_accounts.update(await payouts.bank_accounts(connection, owners))
 
 
+async def _load_paid_accounts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    owners = needs.only_read(World.paid_accounts)
+    world.paid_accounts.update(await payouts.paid_accounts(connection, owners))
+
+
 async def _load_account_owners(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     owners = needs.only_read(World.account_owners)
     world.account_owners.update(await account_owners(connection, owners))
@@ -448,6 +453,7 @@ _SPECIAL: dict[object, _Load] = {
     World.fund_movement_counts: _load_fund_movement_counts,
     World.dues: _load_dues,
     World.bank_accounts: _load_bank_accounts,
+    World.paid_accounts: _load_paid_accounts,
     World.account_owners: _load_account_owners,
     World.last_withdrawals: _load_last_withdrawals,
     World.importers: _load_importers,

@@ -1113,6 +1113,7 @@ CREATE INDEX payouts_by_cut_off ON payouts (tenant_id, cut_off, number);
 CREATE INDEX payouts_by_time ON payouts (tenant_id, created_at, id);
 CREATE INDEX payouts_by_status ON payouts (tenant_id, status, created_at, id);
 CREATE INDEX payouts_by_run ON payouts (run_id, id) WHERE run_id IS NOT NULL;
+CREATE INDEX payouts_by_bank_account ON payouts (bank_account_id) WHERE bank_account_id IS NOT NULL;
 CREATE INDEX payouts_without_run ON payouts (created_at, id)
     WHERE run_id IS NULL AND status = 'requested';
 CREATE INDEX payouts_by_xid ON payouts USING brin (xid) WITH (pages_per_range = 64);
@@ -1256,18 +1257,22 @@ CREATE TABLE pending_movements (
     requested_at timestamptz NOT NULL,
     requested_by text NOT NULL CHECK (requested_by LIKE '_% _%'),  -- kind and name of the actor
     kind text COLLATE "C" NOT NULL CHECK (kind IN (
-        'topup', 'adjustment', 'release', 'merchant_adjustment', 'assign', 'send_back', 'charge',
-        'sweep', 'return', 'bank_account', 'import'
+        'topup', 'adjustment', 'refund', 'release', 'merchant_adjustment', 'assign', 'send_back',
+        'charge', 'sweep', 'return', 'bank_account', 'import'
     )),
     amount bigint NOT NULL CHECK ((amount = 0) = (kind = 'bank_account')),
     details text NOT NULL CHECK (details <> ''),
     account bigint REFERENCES wallets,
     tenant_id bigint REFERENCES tenants,
     payout_id uuid REFERENCES payouts,
-    -- Of the slip, the bank's line, or the order or payout that was returned. Of a statement that is
-    -- imported, the digest: `amount` is the most that its lines may credit.
+    -- Of the slip, the bank's line, the payment that is refunded, or the order or payout that was
+    -- returned. Of a statement that is imported, the digest: `amount` is the most that its lines may
+    -- credit.
     reference text COLLATE "C" CHECK (char_length(reference) BETWEEN 1 AND 100),
     below_zero boolean NOT NULL,
+    refund_reason text COLLATE "C",  -- as in refunds, with the next
+    refund_note text,
+    matches text COLLATE "C",  -- of a statement: the digest of what its lines become
     holder text,  -- of a bank account, with the next two
     bank text,
     account_number text COLLATE "C",
@@ -1285,6 +1290,9 @@ CREATE TABLE pending_movements (
     CONSTRAINT only_a_bank_account_has_details CHECK (
         num_nonnulls(holder, bank, account_number) = CASE kind WHEN 'bank_account' THEN 3 ELSE 0 END
     ),
+    CONSTRAINT only_a_refund_has_a_note
+        CHECK (kind = 'refund' OR num_nonnulls(refund_reason, refund_note) = 0),
+    CONSTRAINT only_a_statement_has_matches CHECK ((kind = 'import') = (matches IS NOT NULL)),
     CONSTRAINT refused_for_a_reason CHECK ((status = 'refused') = (reason IS NOT NULL)),
     -- The person who asks may withdraw a movement, and never make it.
     CONSTRAINT second_person CHECK (
@@ -1296,6 +1304,7 @@ CREATE TABLE pending_movements (
         CASE
             WHEN kind IN ('topup', 'adjustment', 'bank_account') THEN account IS NOT NULL
             WHEN kind IN ('release', 'merchant_adjustment') THEN tenant_id IS NOT NULL
+            WHEN kind = 'refund' THEN tenant_id IS NOT NULL AND reference IS NOT NULL
             WHEN kind = 'assign' THEN account IS NOT NULL AND reference IS NOT NULL
             WHEN kind IN ('send_back', 'charge', 'import') THEN reference IS NOT NULL
             WHEN kind = 'return' THEN payout_id IS NOT NULL AND reference IS NOT NULL

@@ -26,6 +26,7 @@ MOST_LISTED = 500
 KINDS: dict[PendingMovementKind, str] = {
     "topup": "top-up",
     "adjustment": "adjustment",
+    "refund": "refund of a payment",
     "release": "release of held money",
     "merchant_adjustment": "correction of a balance",
     "assign": "unallocated money to a wallet",

@@ -21,13 +21,13 @@ from laari.operations.payouts import (
     find_target,
 )
 from laari.rules import ids
-from laari.rules.banking.approval import Control, approved_on, not_approver
-from laari.rules.banking.bank_accounts import masked
+from laari.rules.banking.approval import Control, approved_on, content_of, not_approver
+from laari.rules.banking.bank_accounts import Owned, masked
 from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.payout_runs import OpenRun, joining
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
-from laari.rules.records import BankAccount, BankOrder, Payout, PayoutRun, Tenant
+from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
 from laari.store import payout_filling
 from laari.store.postgres.pool import Connection
 from laari.store.reads.money import bank_files, payouts
@@ -109,8 +109,8 @@ class Content(NamedTuple):
     payouts: list[Payout]
     orders: list[BankOrder]
     tenants: dict[int, Tenant]
-    accounts: tuple[BankAccount, ...]  # of the payouts' owners
-    recent: list[payouts.RecentAccount]
+    owned: list[Owned]  # of the payouts' owners
+    new_accounts: list[payouts.NewAccount]
     approved: int  # the total of the other runs that were approved today
 
     @property
@@ -120,14 +120,15 @@ class Content(NamedTuple):
 
 async def _content(connection: Connection, run_id: UUID, now: datetime) -> Content:
     joined = await payouts.of_run(connection, run_id)
-    owned = await payouts.bank_accounts(connection, {each.owner for each in joined})
+    owners = {each.owner for each in joined if each.status != "cancelled"}
+    owned = await payouts.owned_accounts(connection, owners)
     approved = (await payouts.approved_runs(connection))["live"]
     return Content(
         payouts=joined,
         orders=await payouts.orders(connection, [each.id for each in joined]),
         tenants=await payouts.tenants_of(connection, joined),
-        accounts=tuple(account for accounts in owned.values() for account in accounts),
-        recent=await payouts.recent_accounts(connection, joined, now),
+        owned=list(owned.values()),
+        new_accounts=await payouts.new_accounts(connection, joined, now),
         approved=approved_on(approved, local_day(now)),
     )
 
@@ -139,7 +140,7 @@ async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
     control = Control(
         run=run,
         day_total=content.approved + content.total,
-        accounts=content.accounts,
+        owned=content.owned,
         threshold=settings.payout_approval_above,
         needs_second=settings.second_operator_above is not None,
     )
@@ -147,6 +148,7 @@ async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
         "payout_run.html",
         run=run,
         content=content,
+        seen=content_of(content.payouts),
         by_id={each.id: each for each in content.payouts},
         file=await request.backend.ask(bank_files.bank_file, run.id),
         needs_another=not_approver(request.actor, control, request.now),

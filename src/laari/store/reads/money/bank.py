@@ -6,10 +6,11 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.banking.bank_lines import Expected, expected
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.bank_targets import (
+    Expected,
     Target,
+    expected,
     mobiles_in,
     orders_in,
     target_of,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.banking.bank_accounts import recent
+from laari.rules.banking.bank_accounts import Owned
 from laari.rules.banking.payouts import WALLET_FROZEN, merchant_stopped, not_payable
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.records import (
@@ -67,6 +67,27 @@ async def bank_accounts(
     return found
 
 
+async def paid_accounts(
+    connection: Connection, owners: Collection[int]
+) -> dict[int, frozenset[UUID]]:
+    """The bank accounts of each of these owners that got an order, and did not return it."""
+    rows = await connection.fetch(
+        "SELECT coalesce(b.tenant_id, b.account), array_agg(b.id) FROM bank_accounts b "
+        "WHERE (b.tenant_id = ANY($1) OR b.account = ANY($1)) AND EXISTS (SELECT FROM payouts p "
+        "JOIN bank_orders o ON o.payout_id = p.id AND o.status = 'settled' "
+        "WHERE p.bank_account_id = b.id) GROUP BY 1",
+        list(owners),
+    )
+    none: dict[int, frozenset[UUID]] = dict.fromkeys(owners, frozenset())
+    return none | {owner: frozenset(found) for owner, found in rows}
+
+
+async def owned_accounts(connection: Connection, owners: Collection[int]) -> dict[int, Owned]:
+    accounts = await bank_accounts(connection, owners)
+    paid = await paid_accounts(connection, owners)
+    return {owner: Owned(accounts[owner], paid[owner]) for owner in owners}
+
+
 async def tenants_of(connection: Connection, found: Iterable[Payout]) -> dict[int, Tenant]:
     """The merchants of these payouts; withdrawals have none."""
     wanted = [each.tenant_id for each in found if each.tenant_id is not None]
@@ -115,24 +136,24 @@ async def approved_runs(connection: Connection) -> dict[Mode, tuple[ApprovedRun,
     return found
 
 
-class RecentAccount(NamedTuple):
-    """A bank account of a run that somebody entered lately, and its owner."""
+class NewAccount(NamedTuple):
+    """A bank account of a run that the approver has to look at, and its owner."""
 
     account: BankAccount
     owner: str
 
 
-async def recent_accounts(
+async def new_accounts(
     connection: Connection, joined: Iterable[Payout], now: datetime
-) -> list[RecentAccount]:
-    """The new and changed bank accounts that an approver has to look at."""
+) -> list[NewAccount]:
+    """The bank accounts of a run that were entered or changed lately, or were never paid."""
     numbers = {each.owner for each in joined if each.status != "cancelled"}
     owners = await account_owners(connection, numbers)
-    accounts = await bank_accounts(connection, numbers)
+    owned = await owned_accounts(connection, numbers)
     return [
-        RecentAccount(account, owners[number].name)
+        NewAccount(account, owners[number].name)
         for number in sorted(numbers)
-        for account in recent(accounts[number], now)
+        for account in owned[number].new(now)
     ]
 
 
