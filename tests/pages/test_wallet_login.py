@@ -3,17 +3,21 @@
 import pytest
 from playwright.async_api import expect
 
+from laari.edge.pages.language import DHIVEHI
 from tests.pages.people import (
     Visitors,
     both_sizes,
     new_customer,
     serious_violations,
+    sideways_scroll,
 )
 from tests.pages.wallets import (
+    busy_wallet,
+    execute,
     heading,
     open_app,
 )
-from tests.serving import Service
+from tests.serving import Merchant, Service
 
 
 @pytest.mark.journey
@@ -100,3 +104,38 @@ async def test_a_new_password_logs_everybody_else_out(
     await expect(elsewhere.get_by_role("heading", name="Balance")).to_be_visible()
     await page.get_by_role("link", name="Overview").click()
     await expect(page.get_by_role("heading", name="Balance")).to_be_visible()
+
+
+@pytest.mark.journey
+async def test_a_customer_chooses_the_language_of_the_whole_wallet(
+    visitors: Visitors, service: Service, live_shop: Merchant
+) -> None:
+    customer = await busy_wallet(live_shop)
+    page = await open_app(visitors, customer, "/app/password")
+    await page.locator("#language").select_option("dv")
+    await page.get_by_role("region", name="Language").get_by_role("button").click()
+    await expect(page.get_by_role("status")).to_have_text(
+        str(DHIVEHI.text("password.done_language"))
+    )
+    for path in ("", "/transactions", "/requests", "/authorizations", "/keys", "/password"):
+        await page.goto(f"{service.origin}/app{path}")
+        await expect(page.locator("html")).to_have_attribute("dir", "rtl")
+        assert await serious_violations(page) == []
+        assert await sideways_scroll(page) == 0
+    (row,) = await execute(service, "SELECT language FROM customers WHERE id = $1", customer.id)
+    assert row["language"] == "dv"
+    await page.get_by_role("button", name=str(DHIVEHI.text("menu.log_out"))).first.click()
+    await heading(page).to_have_text(str(DHIVEHI.text("login.to_wallet")))
+    await page.get_by_role("link", name="English").click()
+    await heading(page).to_have_text("Log in to your wallet")
+
+
+async def test_an_unknown_language_changes_nothing(visitors: Visitors, service: Service) -> None:
+    customer = await new_customer(service)
+    page = await open_app(visitors, customer, "/app/password")
+    await page.locator("#language option").first.evaluate("option => { option.value = 'fr' }")
+    visitors.expected_statuses = {422}
+    await page.get_by_role("region", name="Language").get_by_role("button").click()
+    await expect(page.get_by_role("alert")).to_have_text("Choose one of these languages.")
+    (row,) = await execute(service, "SELECT language FROM customers WHERE id = $1", customer.id)
+    assert row["language"] == "en"

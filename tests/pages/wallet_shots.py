@@ -41,6 +41,10 @@ async def login(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/app/login")
 
 
+async def login_dhivehi(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(f"{service.origin}/app/login?lang=dv")
+
+
 async def request(visitors: Visitors, service: Service, page: Page) -> None:
     await _log_in(visitors, service, page)
     await page.goto(f"{service.origin}/app/requests")
@@ -140,6 +144,10 @@ SHOTS: dict[str, Shot] = {
     "wallet-transactions-dhivehi": _dhivehi("/app/transactions"),
     "wallet-requests-dhivehi": _dhivehi("/app/requests"),
     "wallet-authorizations-dhivehi": _dhivehi("/app/authorizations"),
+    "wallet-withdraw-dhivehi": _dhivehi("/app/withdraw"),
+    "wallet-password-dhivehi": _dhivehi("/app/password"),
+    "wallet-keys-dhivehi": _dhivehi("/app/keys"),
+    "wallet-login-dhivehi": login_dhivehi,
     "wallet-requests": _at("/app/requests"),
     "wallet-request": request,
     "wallet-authorizations": _at("/app/authorizations"),

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from laari.rules import terms
 from laari.rules.actors import Actor
+from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.journal import SETTINGS, state
 from laari.rules.people.customers import AddNote, SetLanguage
 from laari.rules.people.identities import (
@@ -207,6 +208,12 @@ def test_the_role_of_the_actor_decides(actor: Actor, may: bool) -> None:
         RemoveIdentity(actor, AISHA.id, "Asked"),
     ):
         assert isinstance(book.run(command), Refusal) != may, command
+
+
+def test_customers_set_only_their_own_language() -> None:
+    own, other = (Actor("customer", show_id(CUSTOMER, id)) for id in (AISHA.id, UUID(int=9)))
+    assert not isinstance(Book().run(SetLanguage(own, AISHA.id, "dv")), Refusal)
+    assert isinstance(Book().run(SetLanguage(other, AISHA.id, "dv")), Refusal)
 
 
 def test_nobody_has_no_notes_and_no_language() -> None:

@@ -27,8 +27,6 @@ from laari.store.secrets import new_secret
 
 REPLY_SECONDS = 0.3  # longer than the look-up and the writes take
 
-WRONG_CODE = FormProblem(422, "This code is not valid. After three wrong codes, ask for a new one.")
-
 
 async def ask(request: PageRequest, named: Named) -> str:
     """Sends a link or a code if the login exists; returns the secret of the request."""
@@ -59,8 +57,10 @@ async def exchange(request: PageRequest) -> str:
     handle, code = request.form.get("handle", "")[:100], read_code(request.form.get("code", ""))
     digest = password_links.of_request(request.backend.master_key, handle)
     exchanged = await request.backend.spine.submit(ExchangeCode(digest, handle, code))
+    if isinstance(exchanged, Refusal) and exchanged.code == "not_found":
+        raise RefusedForm(FormProblem(422, request.language.text("forgotten.wrong_code")))
     if isinstance(exchanged, Refusal):
-        raise RefusedForm(WRONG_CODE if exchanged.code == "not_found" else shown(exchanged))
+        raise RefusedForm(shown(exchanged))
     return exchanged
 
 

@@ -16,7 +16,13 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.log_ins import SetPassword
-from laari.rules.people.passwords import MAX_LENGTH, password_problem
+from laari.rules.people.passwords import (
+    COMMON,
+    MAX_LENGTH,
+    TOO_LONG,
+    TOO_SHORT,
+    password_problem,
+)
 from laari.rules.people.second_factors import CheckFactor
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
@@ -26,8 +32,7 @@ from laari.store.people.passwords import nobodys_hash
 from laari.store.people.sessions import PersonSession, Session
 
 WRONG = 422  # the status of a password that does not fit
-NOT_THE_SAME = "The two new passwords are different. Enter the same password twice."
-NO_OTHER = "The new password is the same as the current one. Choose another one."
+_PROBLEMS = {TOO_SHORT: "short", TOO_LONG: "long", COMMON: "common"}  # of a new password
 
 
 class Named(NamedTuple):
@@ -185,10 +190,14 @@ def check_new_password(request: PageRequest) -> None:
     """Refuses a `new` password that cannot be set, or is not `repeated`."""
     new = request.form.get("new", "")
     problem = password_problem(new)
-    if problem is None and new != request.form.get("repeated", ""):
-        problem = NOT_THE_SAME
     if problem is not None:
-        raise RefusedForm(FormProblem(422, problem))
+        raise _refused_password(request, 422, _PROBLEMS[problem])
+    if new != request.form.get("repeated", ""):
+        raise _refused_password(request, 422, "not_the_same")
+
+
+def _refused_password(request: PageRequest, status: int, name: str) -> RefusedForm:
+    return RefusedForm(FormProblem(status, request.language.text(f"password.{name}")))
 
 
 async def hash_new_password(request: PageRequest, rank: float = FIRST) -> str:
@@ -207,13 +216,15 @@ async def change_password(request: PageRequest, session: Session, actor: Actor) 
     """
     check_new_password(request)
     if request.form["new"] == request.form.get("password"):
-        raise RefusedForm(FormProblem(422, NO_OTHER))
+        raise _refused_password(request, 422, "no_other")
     current = await request.backend.ask(logins.password_hash_of, session.whose)
     await confirm(request, session, always=True)
     password_hash = await hash_new_password(request)
     ended = await request.backend.spine.submit(
         SetPassword(actor, session.whose, password_hash, verified=current)
     )
+    if isinstance(ended, Refusal) and ended.code == "conflict":
+        raise _refused_password(request, 409, "changed_meanwhile")
     if isinstance(ended, Refusal):
         raise RefusedForm(shown(ended))
     await request.start_session(session.whose, password_hash, with_factor=True)

@@ -16,8 +16,8 @@ async def choose(request: PageRequest, whose: Whose) -> None:
     channel, least = request.form.get("channel", ""), request.form.get("least", "").strip()
     amount = read_rufiyaa(least) if least else 0
     if channel not in _CHANNELS:
-        raise RefusedForm(FormProblem(422, "Choose how you get these messages."))
+        raise RefusedForm(FormProblem(422, request.language.text("choice.no_channel")))
     if amount is None or not 0 <= amount <= MAX_MONEY:
-        raise RefusedForm(FormProblem(422, "Enter an amount in rufiyaa, such as 250.00."))
+        raise RefusedForm(FormProblem(422, request.language.text("choice.no_amount")))
     choice = MessageChoice(_CHANNELS[channel], amount)
     await request.backend.write(message_choices.choose, whose, choice)

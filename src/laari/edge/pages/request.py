@@ -173,8 +173,11 @@ class PageRequest:
         accepted = self.http.headers.get(b"accept-language", "")
         language = choose(wanted or self.cookie(_LANGUAGE_COOKIE), accepted)
         if wanted == language.code:
-            self.keep_cookie(_LANGUAGE_COOKIE, wanted, LANGUAGE_SECONDS)
+            self.keep_language(language)
         return ENGLISH if self.english_only else language
+
+    def keep_language(self, language: Language) -> None:
+        self.keep_cookie(_LANGUAGE_COOKIE, language.code, LANGUAGE_SECONDS)
 
     # Cookies. With https, the prefix `__Host-` binds them to this host.
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Actor
 from laari.rules.command import Command
+from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.journal import Act, write_setting
 from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.permissions import lacks
@@ -40,7 +41,7 @@ class AddNote(Command[CustomerNote]):
 
 @dataclass(frozen=True, slots=True)
 class SetLanguage(Command[Customer]):
-    """Sets the language of messages to a customer."""
+    """Sets the language of a customer's wallet and messages; customers set their own."""
 
     actor: Actor
     customer_id: UUID
@@ -51,7 +52,9 @@ class SetLanguage(Command[Customer]):
         needs.read(World.sandbox_shops, self.customer_id)
 
     def decide(self, world: World) -> Customer | Refusal:
-        refusal = lacks(self.actor, "customers.change")
+        owner = show_id(CUSTOMER, self.customer_id)
+        is_own = (self.actor.kind, self.actor.name) == ("customer", owner)
+        refusal = None if is_own else lacks(self.actor, "customers.change")
         if refusal is not None:
             return refusal
         customer = world.customers.get(self.customer_id)

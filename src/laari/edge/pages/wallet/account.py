@@ -1,11 +1,17 @@
 """Log-in and log-out of the wallet application, here or everywhere, and the password."""
 
+from typing import cast, get_args
+
 from laari.edge.pages import own_messages
+from laari.edge.pages.language import LANGUAGES
 from laari.edge.pages.login import change_password, log_in_customer
+from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
-from laari.edge.pages.wallet.request import PASSWORD, EnglishRequest, WalletVisitor
+from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
-from laari.rules.records import Mode
+from laari.rules.people.customers import SetLanguage
+from laari.rules.records import Language, Mode
+from laari.rules.refusals import Refusal
 from laari.store.people import logins, message_choices, sessions
 
 
@@ -25,18 +31,18 @@ async def log_in(request: WalletVisitor) -> Reply:
     return request.go(f"{PASSWORD}?first=1" if login.first_password else request.wanted)
 
 
-async def log_out(request: EnglishRequest) -> Reply:
+async def log_out(request: WalletRequest) -> Reply:
     await request.end_session()
     return request.go(f"/app/login?mode={request.customer.mode}")
 
 
-async def log_out_everywhere(request: EnglishRequest) -> Reply:
+async def log_out_everywhere(request: WalletRequest) -> Reply:
     """For a lost phone, or a browser that was left open."""
     await request.backend.write(logins.end_all, request.customer.whose)
     return await log_out(request)
 
 
-async def show_password(request: EnglishRequest) -> Reply:
+async def show_password(request: WalletRequest) -> Reply:
     customer = request.customer
     listed = await request.backend.ask(
         sessions.list_of, customer.whose, request.now, customer.digest
@@ -45,12 +51,25 @@ async def show_password(request: EnglishRequest) -> Reply:
     return request.page("password.html", sessions=listed, choice=choice)
 
 
-async def choose_messages(request: EnglishRequest) -> Reply:
+async def choose_messages(request: WalletRequest) -> Reply:
     await own_messages.choose(request, request.customer.whose)
     return request.go(f"{PASSWORD}?done=messages")
 
 
-async def end_session(request: EnglishRequest) -> Reply:
+async def choose_language(request: WalletRequest) -> Reply | Problem:
+    """The language of this wallet's pages and messages."""
+    code = request.form.get("language", "")
+    if code not in get_args(Language):
+        return FormProblem(422, request.language.text("password.no_language"))
+    command = SetLanguage(request.actor, request.customer.customer_id, cast(Language, code))
+    outcome = await request.backend.spine.submit(command)
+    if isinstance(outcome, Refusal):
+        return FormProblem(outcome.status, request.language.text("approval.busy"))
+    request.keep_language(LANGUAGES[code])  # for the log-in page
+    return request.go(f"{PASSWORD}?done=language")
+
+
+async def end_session(request: WalletRequest) -> Reply:
     """A session of another customer does not exist here."""
     ended = await request.backend.write(
         sessions.end_one, request.customer.whose, request.params["id"]
@@ -58,24 +77,25 @@ async def end_session(request: EnglishRequest) -> Reply:
     return request.go(f"{PASSWORD}?done=session") if ended else request.no_such_page()
 
 
-async def end_other_sessions(request: EnglishRequest) -> Reply:
+async def end_other_sessions(request: WalletRequest) -> Reply:
     await request.backend.write(
         sessions.end_others, request.customer.whose, request.customer.digest
     )
     return request.go(f"{PASSWORD}?done=others")
 
 
-async def set_password(request: EnglishRequest) -> Reply:
+async def set_password(request: WalletRequest) -> Reply:
     await change_password(request, request.customer, request.actor)
     return request.go(f"{PASSWORD}?done=changed")
 
 
 ROUTES: Routes = [
     PageRoute(WalletVisitor, "/login", get=show_login, post=log_in),
-    PageRoute(EnglishRequest, "/logout", post=log_out, own=True),
-    PageRoute(EnglishRequest, "/logout/everywhere", post=log_out_everywhere, own=True),
-    PageRoute(EnglishRequest, "/password", get=show_password, post=set_password, own=True),
-    PageRoute(EnglishRequest, "/messages", post=choose_messages, page=show_password, own=True),
-    PageRoute(EnglishRequest, "/password/sessions/{id}", post=end_session, own=True),
-    PageRoute(EnglishRequest, "/password/end-others", post=end_other_sessions, own=True),
+    PageRoute(WalletRequest, "/logout", post=log_out, own=True),
+    PageRoute(WalletRequest, "/logout/everywhere", post=log_out_everywhere, own=True),
+    PageRoute(WalletRequest, "/password", get=show_password, post=set_password, own=True),
+    PageRoute(WalletRequest, "/messages", post=choose_messages, page=show_password, own=True),
+    PageRoute(WalletRequest, "/language", post=choose_language, page=show_password, own=True),
+    PageRoute(WalletRequest, "/password/sessions/{id}", post=end_session, own=True),
+    PageRoute(WalletRequest, "/password/end-others", post=end_other_sessions, own=True),
 ]

@@ -4,7 +4,7 @@ from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletVisitor
 from laari.http.messages import Reply
-from laari.rules.people.contact_changes import NAMES, STOP_LINK, StopContactChange
+from laari.rules.people.contact_changes import STOP_LINK, StopContactChange
 from laari.rules.people_records import ContactChange
 from laari.rules.refusals import Refusal
 from laari.store.reads import contact_changes
@@ -26,7 +26,7 @@ async def show(request: WalletVisitor) -> Reply:
     change = await _find(request)
     if change is None:
         return _gone(request)
-    return request.page("contact.html", change=change, name=NAMES[change.contact])
+    return request.page("contact.html", change=change)
 
 
 async def stop(request: WalletVisitor) -> Reply | Problem:

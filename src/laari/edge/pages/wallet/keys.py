@@ -3,19 +3,19 @@
 import re
 
 from laari.edge.pages.login import confirm
-from laari.edge.pages.request import FormProblem, Problem, in_form, read_count
+from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute
-from laari.edge.pages.wallet.request import EnglishRequest
+from laari.edge.pages.wallet.request import WalletRequest
 from laari.http.messages import Reply
+from laari.rules import terms
 from laari.rules.people.wallet_keys import MAX_NAME, CreateWalletKey, RevokeWalletKey
 from laari.rules.refusals import Refusal
 from laari.store.reads.people import wallet_keys
 
-NO_NAME = FormProblem(422, f"Give the key a name of at most {MAX_NAME} characters.")
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-async def show(request: EnglishRequest, new_key: str | None = None) -> Reply:
+async def show(request: WalletRequest, new_key: str | None = None) -> Reply:
     account = request.customer.account
     return request.page(
         "keys.html",
@@ -27,23 +27,29 @@ async def show(request: EnglishRequest, new_key: str | None = None) -> Reply:
     )
 
 
-async def create(request: EnglishRequest) -> Reply | Problem:
+async def create(request: WalletRequest) -> Reply | Problem:
     """Shows the key once; only its digest is stored.
 
     The form has the number of keys at the time it was shown, so that one form makes one key.
     """
     name = request.form.get("name", "").strip()
     if not 1 <= len(name) <= MAX_NAME:
-        return NO_NAME
+        return FormProblem(422, request.language.text("keys.no_name", most=MAX_NAME))
     await confirm(request, request.customer)
     before = read_count(request.form.get("made", ""))
     made = await request.backend.spine.submit(
         CreateWalletKey(request.actor, request.customer.account, name, before)
     )
-    return in_form(made) if isinstance(made, Refusal) else await show(request, new_key=made)
+    if not isinstance(made, Refusal):
+        return await show(request, new_key=made)
+    if made.code == "conflict":
+        return FormProblem(409, request.language.text("keys.created_since"))
+    if made.field is not None:
+        return FormProblem(422, request.language.text("keys.too_many", count=terms.WALLET_KEYS))
+    return FormProblem(made.status, request.language.text("approval.busy"), made.retry_after)
 
 
-async def revoke(request: EnglishRequest) -> Reply:
+async def revoke(request: WalletRequest) -> Reply:
     if _DIGEST.fullmatch(request.params["digest"]):
         key_digest = bytes.fromhex(request.params["digest"])
         await request.backend.spine.submit(
@@ -53,6 +59,6 @@ async def revoke(request: EnglishRequest) -> Reply:
 
 
 ROUTES = [
-    PageRoute(EnglishRequest, "/keys", get=show, post=create),
-    PageRoute(EnglishRequest, "/keys/{digest}/revoke", post=revoke),
+    PageRoute(WalletRequest, "/keys", get=show, post=create),
+    PageRoute(WalletRequest, "/keys/{digest}/revoke", post=revoke),
 ]

@@ -30,7 +30,6 @@ class WalletVisitor(PageRequest):
 
     prefix = "/app"
     folders = ("app/",)
-    english_only = True
 
     @property
     def wanted(self) -> str:
@@ -51,7 +50,6 @@ class WalletVisitor(PageRequest):
 class WalletRequest(WalletVisitor):
     """Its pages are in the customer's language."""
 
-    english_only = False
     customer: CustomerSession
 
     async def enter(self, access: Access) -> Reply | None:
@@ -61,8 +59,7 @@ class WalletRequest(WalletVisitor):
             wanted = self.path if self.http.method != "POST" else self.home
             return self.go(f"/app/login?next={quote(wanted)}")
         self.customer = customer
-        if not self.english_only:
-            self.language = LANGUAGES[customer.language]
+        self.language = LANGUAGES[customer.language]
         return self.go(PASSWORD) if customer.must_change and not access.own else None
 
     @property
@@ -77,7 +74,9 @@ class WalletRequest(WalletVisitor):
 
     @property
     def section(self) -> str:
-        """The current entry of the menu."""
+        """The current entry of the menu; keys belong to the account."""
+        if self.path.startswith("/app/keys"):
+            return PASSWORD
         return "/".join(self.path.split("/")[:3])
 
     @property
@@ -98,12 +97,6 @@ class WalletRequest(WalletVisitor):
             return None
         cursor = self.backend.cursors.make(listing, self.customer.account, *place)
         return f"{self.path}?after={cursor}"
-
-
-class EnglishRequest(WalletRequest):
-    """For pages that are not translated yet."""
-
-    english_only = True
 
 
 class OwnRequest(DecisionRequest[W], WalletRequest):

@@ -31,9 +31,7 @@ LAST = math.inf  # the rank: everybody who logs in goes first
 
 
 class SignUpVisitor(WalletVisitor):
-    """Anybody who has no wallet yet, in both languages."""
-
-    english_only = False
+    """Anybody who has no wallet yet."""
 
     async def enter(self, access: Access) -> Reply | None:
         return None if self.can_sign_up else self.no_such_page()

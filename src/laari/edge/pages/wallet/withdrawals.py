@@ -1,10 +1,11 @@
 """Withdrawals: a customer sends money of the wallet to a bank account of the same name."""
 
 from laari.edge.pages.login import confirm
+from laari.edge.pages.render import money
 from laari.edge.pages.request import Access, FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
-from laari.edge.pages.wallet.request import PAGE, EnglishRequest
+from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.banking.bank_accounts import (
@@ -21,9 +22,15 @@ from laari.rules.wallets import seen_by_customer
 from laari.store.reads.money import payouts
 
 PATH = "/app/withdraw"
+_REFUSED = {
+    "conflict": "withdraw.changed",
+    "invalid_request": "withdraw.smallest",
+    "insufficient_balance": "withdraw.too_much",
+    "payout_not_possible": "withdraw.no_bank",
+}
 
 
-class WithdrawalRequest(EnglishRequest):
+class WithdrawalRequest(WalletRequest):
     """A page that exists for live customers, if the operator offers withdrawals."""
 
     async def enter(self, access: Access) -> Reply | None:
@@ -55,7 +62,7 @@ async def show(request: WithdrawalRequest) -> Reply:
 async def withdraw(request: WithdrawalRequest) -> Reply | Problem:
     amount = read_rufiyaa(request.form.get("amount", ""))
     if amount is None:
-        return FormProblem(422, "Enter an amount in rufiyaa, such as 250.00.")
+        return FormProblem(422, request.language.text("choice.no_amount"))
     await confirm(request, request.customer)
     account, last = request.customer.account, read_count(request.form.get("last", ""))
     assert request.minimum is not None  # or the page would not exist
@@ -68,8 +75,12 @@ async def withdraw(request: WithdrawalRequest) -> Reply | Problem:
 
 async def _in_words(request: WithdrawalRequest, refusal: Refusal) -> FormProblem:
     """A silent freeze is not named."""
+    name = _REFUSED.get(refusal.code)
+    if name is not None:
+        minimum = money(request.minimum or 0)
+        return FormProblem(409, request.language.text(name, amount=minimum))
     if refusal.code != "wallet_limit_exceeded":
-        return FormProblem(409, refusal.message)
+        return FormProblem(refusal.status, request.language.text("approval.busy"))
     status = await request.backend.wallets.get(request.customer.account)
     assert status is not None
     return FormProblem(409, frozen_words(request, status.wallet))
@@ -83,7 +94,9 @@ async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
     command = AddBankAccount(request.actor, request.customer.account, details)
     added = await request.backend.spine.submit(command)
     if isinstance(added, Refusal):
-        return FormProblem(422, added.message)
+        # The holder is the customer's own name, which the page does not ask for.
+        name = f"withdraw.bad_{added.field}" if added.field else "approval.busy"
+        return FormProblem(422, request.language.text(name))
     return request.go(f"{PATH}?done=bank")
 
 
@@ -95,7 +108,9 @@ async def cancel(request: WithdrawalRequest) -> Reply | Problem:
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
         is_missing = outcome.code == "not_found"
-        return request.no_such_page() if is_missing else FormProblem(409, outcome.message)
+        if is_missing:
+            return request.no_such_page()
+        return FormProblem(409, request.language.text("withdraw.on_its_way"))
     return request.go(f"{PATH}?done=cancelled")
 
 
