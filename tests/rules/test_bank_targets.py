@@ -32,7 +32,9 @@ def line(text: str, reference: str = "FT1") -> StatementLine:
     ],
 )
 def test_a_line_names_one_wallet_or_none(text: str, account: int | None, by: str | None) -> None:
-    target = target_of(line(text), {}, {AISHA, BEN}, MOBILES, None, {})
+    target = target_of(
+        line(text), orders={}, live={AISHA, BEN}, mobiles=MOBILES, topup=None, answers={}
+    )
     assert (target.account, target.by) == (account, by)
 
 

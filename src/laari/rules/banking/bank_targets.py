@@ -57,6 +57,7 @@ class Target(NamedTuple):
 
 def target_of(
     line: StatementLine,
+    *,
     orders: Mapping[str, BankOrder],
     live: Container[int],
     mobiles: Mapping[str, int],

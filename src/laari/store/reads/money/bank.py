@@ -39,7 +39,14 @@ async def targets(connection: Connection, lines: Sequence[StatementLine]) -> lis
     by_mobile = {mobile: contact.account for (_, mobile), contact in mobiles.items()}
     slips = await topups_by_slip(connection, [line.reference for line in lines])
     return [
-        target_of(line, orders, live, by_mobile, slips.get(("live", line.reference)), answered)
+        target_of(
+            line,
+            orders=orders,
+            live=live,
+            mobiles=by_mobile,
+            topup=slips.get(("live", line.reference)),
+            answers=answered,
+        )
         for line in lines
     ]
 
