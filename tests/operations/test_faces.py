@@ -65,10 +65,16 @@ async def _run(service: Service) -> Named:
     return Named({"number": str(run.number)}, {}, [str(run.number)])
 
 
+async def _shop(service: Service) -> Named:
+    shop = service.merchant()
+    return Named({"merchant": shop.id}, {}, [shop.id])
+
+
 NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
     "customer": _customer,
     "wallet": _wallet,
     "merchant": _merchant,
+    "shop": _shop,
     "movement": _movement,
     "run": _run,
     "target": _run,

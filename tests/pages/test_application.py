@@ -1,5 +1,6 @@
 """A shop applies to go live on its dashboard, and reads the operator's decision."""
 
+import json
 import re
 
 import httpx
@@ -137,6 +138,20 @@ async def test_what_was_sent_stays_on_the_page_and_in_the_form(
     assert reason in overview
     shop.send("/application", **FORM)
     assert reason not in shop.get().text
+
+
+async def test_a_shop_changes_its_name_until_it_is_approved(service: Service, shop: Shop) -> None:
+    assert "public name is changed" in shop.send("/application/name", name="Bodu <b>Boat").text
+    assert "Bodu &lt;b&gt;Boat" in shop.get("/application").text
+    [entry] = service.execute(
+        "SELECT * FROM journal WHERE merchant_id = $1 AND action = 'merchant.rename'", shop.id
+    )
+    assert (entry["actor_kind"], entry["actor_role"]) == ("person", "owner")
+    async with connection_to(service.dsn) as connection:
+        await applications.approve(connection, OPERATOR, shop.id)
+    assert shop.send("/application/name", name="Other").status_code == 409
+    renamed = service.laari("merchant", "rename", shop.id, "Boat", "--json")
+    assert json.loads(renamed.stdout)["name"] == "Boat"
 
 
 async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> None:

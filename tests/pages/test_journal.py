@@ -83,6 +83,7 @@ UNJOURNALLED = {
     # They have entries, and need more than this test prepares.
     "/application": "in test_application.py",
     "/application/withdraw": "as the application itself",
+    "/application/name": "in test_application.py: an approved shop keeps its name",
     "/money/payouts/request": "in test_payouts.py",
     "/webhooks/{id}/resend": "repeats a delivery; the event has its attempts",
     "/webhooks/given-up/resend": "repeats deliveries; the events have their attempts",

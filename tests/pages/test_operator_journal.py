@@ -65,6 +65,7 @@ MERCHANT: list[tuple[str, dict[str, str], str]] = [
     ("password-link", {"email": "boat@shop.example"}, "password_link.issue"),
     ("funds", {**WHY, "kind": "correct", "amount": "5", "earlier": "0"}, "merchant.adjust"),
     ("payout-terms", {"payout_minimum": "5", "payout_fee": "0"}, "payout_terms.change"),
+    ("rename", {"name": "Bodu Boat"}, "merchant.rename"),
     ("pause", WHY, "merchant.update"),
     ("resume", {}, "merchant.update"),
 ]

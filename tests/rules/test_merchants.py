@@ -10,7 +10,13 @@ from msgspec import json
 
 from laari.rules.actors import Actor
 from laari.rules.journal import state
-from laari.rules.merchants.settings import Changes, RequireFactor, SetLimit, UpdateMerchant
+from laari.rules.merchants.settings import (
+    Changes,
+    RenameMerchant,
+    RequireFactor,
+    SetLimit,
+    UpdateMerchant,
+)
 from laari.rules.people_records import Membership
 from laari.rules.records import TenantSettings
 from laari.rules.refusals import Refusal
@@ -134,6 +140,21 @@ def test_a_role_of_the_operator_changes_only_what_it_may() -> None:
     assert not isinstance(update(world_of(), finance, fee_bps=5), Refusal)
     assert update(world_of(), finance, fee_bps=5, active=False).status == 403
     assert SetLimit(finance, 1, 5).decide(world_of()).status == 403
+
+
+def test_the_operator_renames_an_approved_shop() -> None:
+    """Its own people only before: it was approved under its name."""
+    owner = Actor("person", "a@shop.mv", "owner")
+    for live, who, done in ((False, owner, True), (True, owner, False), (True, OPERATOR, True)):
+        world = world_of("owner", live=live)
+        outcome = RenameMerchant(who, SHOP, "Bodu Boat").decide(world)
+        assert isinstance(outcome, Refusal) != done
+        assert (world.merchant_settings[SHOP].name == "Bodu Boat") == done
+
+
+@pytest.mark.parametrize("name", ["", "x" * 256, "a\nb"])
+def test_a_name_is_printable(name: str) -> None:
+    assert isinstance(RenameMerchant(OPERATOR, SHOP, name).decide(world_of()), Refusal)
 
 
 def test_there_is_no_such_merchant() -> None:

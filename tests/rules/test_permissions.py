@@ -24,6 +24,7 @@ CHANGING = {
     "bank.manage",
     "keys.manage",
     "mode.change",
+    "name.change",
     "webhooks.manage",
     "sandbox.control",
     "people.manage",
@@ -42,7 +43,9 @@ def test_an_accountant_reads_and_exports_and_changes_nothing() -> None:
 
 
 def test_a_manager_has_everything_except_people_bank_and_mode() -> None:
-    assert ROLES["owner"] - ROLES["manager"] == {"people.manage", "bank.manage", "mode.change"}
+    assert ROLES["owner"] - ROLES["manager"] == {
+        *("people.manage", "bank.manage", "mode.change", "name.change"),
+    }
     assert ROLES["manager"] < ROLES["owner"]
 
 

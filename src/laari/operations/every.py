@@ -1,9 +1,17 @@
 """All operations, in the order of the documentation."""
 
-from laari.operations import bank, customers, merchant_money, movements, payouts, wallets
+from laari.operations import (
+    bank,
+    customers,
+    merchant_money,
+    merchants,
+    movements,
+    payouts,
+    wallets,
+)
 from laari.operations.operation import AnyOperation, Operation
 
-SUBJECTS = (customers, wallets, movements, merchant_money, payouts, bank)
+SUBJECTS = (customers, wallets, movements, merchants, merchant_money, payouts, bank)
 OPERATIONS: tuple[AnyOperation, ...] = tuple(
     each for subject in SUBJECTS for each in vars(subject).values() if isinstance(each, Operation)
 )

@@ -7,9 +7,11 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
+from laari.cli.terminal.declared import add_commands
 from laari.cli.terminal.operation import actor, database_operation, deciding, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
+from laari.operations.merchants import RENAME
 from laari.process.open import Service
 from laari.rules import ids, terms
 from laari.rules.calendar import show as show_time
@@ -336,3 +338,6 @@ async def end_old_key(service: Service, merchant_id: str) -> dict[str, object]:
     """
     await submit(service, EndOldKey(actor(), merchant_id))
     return await _with_old_key(service, merchant_id)
+
+
+add_commands(merchant, RENAME)

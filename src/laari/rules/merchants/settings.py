@@ -17,6 +17,8 @@ from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.webhooks import check_webhook_url
 from laari.rules.world import Needs, World
 
+MAX_NAME = 255  # characters
+
 
 class Changes(Struct, frozen=True):
     """New values of a merchant; None leaves a value as it is."""
@@ -87,6 +89,29 @@ class UpdateMerchant(OneMerchant):
         if changes.webhook_url:
             return check_webhook_url(changes.webhook_url, self.private_webhooks)
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class RenameMerchant(OneMerchant):
+    """Changes the name that customers see. Of an approved shop, only the operator changes it.
+
+    Otherwise a shop could be approved under one name and take money under another.
+    """
+
+    action: ClassVar[str] = "merchant.rename"
+    permission: ClassVar[Permission] = "name.change"
+    name: str
+
+    def needs(self, needs: Needs) -> None:
+        OneMerchant.needs(self, needs)
+        needs.read(World.live_tenants, self.merchant_id)
+
+    def changed(self, world: World, merchant: MerchantSettings) -> MerchantSettings | Refusal:
+        if not (1 <= len(self.name) <= MAX_NAME and self.name.isprintable()):
+            return invalid("name", f"A name has 1 to {MAX_NAME} printable characters.")
+        if self.merchant_id in world.live_tenants and not self.actor.is_operator:
+            return refuse("conflict", "This shop is approved. Ask the operator for another name.")
+        return replace(merchant, name=self.name)
 
 
 @dataclass(frozen=True, slots=True)

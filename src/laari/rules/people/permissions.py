@@ -29,6 +29,7 @@ MerchantPermission = Literal[
     "bank.manage",  # the account to which payouts go
     "keys.manage",
     "mode.change",
+    "name.change",
     "webhooks.read",
     "webhooks.manage",
     "sandbox.control",  # decisions, wallet and clock of the sandbox
@@ -77,7 +78,9 @@ _READING: frozenset[Permission] = frozenset(
         "journal.read",
     }
 )
-_ONLY_OWNERS: frozenset[Permission] = frozenset({"people.manage", "bank.manage", "mode.change"})
+_ONLY_OWNERS: frozenset[Permission] = frozenset(
+    {"people.manage", "bank.manage", "mode.change", "name.change"}
+)
 _SUPPORT: frozenset[Permission] = frozenset(
     {
         "customers.read",

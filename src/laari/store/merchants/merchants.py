@@ -5,7 +5,6 @@ import os
 from datetime import datetime
 from typing import Any
 
-import asyncpg
 from asyncpg import Connection
 from msgspec import Struct
 from msgspec.structs import replace
@@ -158,13 +157,15 @@ async def _own(connection: Connection, command: OwnNewMerchant) -> Enrolled:
 
 
 async def show(connection: Connection, merchant_id: str) -> Merchant:
+    found = await find(connection, merchant_id)
+    if found is None:
+        raise LaariError(f"no merchant has the id {merchant_id}")
+    return found
+
+
+async def find(connection: Connection, merchant_id: str) -> Merchant | None:
     row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
-    return _found(row, merchant_id)
-
-
-async def exists(connection: Connection, merchant_id: str) -> bool:
-    found = await connection.fetchval("SELECT true FROM merchants WHERE id = $1", merchant_id)
-    return found is not None
+    return None if row is None else Merchant(*row)
 
 
 async def newest(connection: Connection, most: int) -> list[Merchant]:
@@ -172,12 +173,6 @@ async def newest(connection: Connection, most: int) -> list[Merchant]:
         f"SELECT {_COLUMNS} FROM merchants ORDER BY created_at DESC, id DESC LIMIT $1", most
     )
     return [Merchant(*row) for row in rows]
-
-
-def _found(row: asyncpg.Record | None, merchant_id: str) -> Merchant:
-    if row is None:
-        raise LaariError(f"no merchant has the id {merchant_id}")
-    return Merchant(*row)
 
 
 async def every(connection: Connection) -> list[Merchant]:

@@ -2,11 +2,13 @@
 
 from msgspec.structs import asdict
 
+from laari.edge.pages.dashboard.forms import form
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
+from laari.operations.merchants import RENAME
 from laari.rules.banking.bank_accounts import not_valid, read_details
 from laari.rules.banking.bank_file import MAX_HOLDER
 from laari.rules.money import MAX_MONEY, read_rufiyaa, rufiyaa
@@ -98,5 +100,6 @@ async def withdraw(request: DashboardRequest) -> Reply:
 
 ROUTES: Routes = [
     PageRoute(DashboardRequest, PATH, get=show, post=submit, needs="bank.manage"),
+    form(f"{PATH}/name", RENAME, show, PATH),
     PageRoute(DashboardRequest, f"{PATH}/withdraw", post=withdraw, page=show, needs="bank.manage"),
 ]

@@ -13,6 +13,7 @@ from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
 from laari.edge.pages.request import Access
 from laari.http.messages import Reply
+from laari.operations.merchants import RENAME
 from laari.rules.people.permissions import Permission, may
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
@@ -37,6 +38,7 @@ MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 # The texts for `?done=…` after a form: the address itself is never shown.
 DONE = {
     **OWN_DONE,
+    RENAME.name: RENAME.done,
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "refunded": "Refunded. The money is back in the wallet that paid.",

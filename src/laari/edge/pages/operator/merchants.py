@@ -2,12 +2,14 @@
 
 from uuid import UUID
 
+from laari.edge.pages.operator.forms import form
 from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link, in_words
 from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
+from laari.operations.merchants import RENAME
 from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect
 from laari.rules.calendar import local_day, read_timestamp, start_of
@@ -40,10 +42,7 @@ async def show_list(request: OperatorRequest) -> Reply:
 
 
 async def _find(request: OperatorRequest) -> Merchant | None:
-    merchant_id = request.params["merchant"]
-    if not await request.backend.ask(merchants.exists, merchant_id):
-        return None
-    return await request.backend.ask(merchants.show, merchant_id)
+    return await request.backend.ask(merchants.find, request.params["merchant"])
 
 
 def _mode(request: OperatorRequest, merchant: Merchant) -> Mode:
@@ -206,6 +205,7 @@ ROUTES: Routes = [
     PageRoute(OperatorRequest, "/merchants/{merchant}", get=MERCHANT.show, needs="merchants.read"),
     MERCHANT.form("/approve", _approve, needs="merchants.approve"),
     MERCHANT.form("/refuse", _refuse, needs="merchants.approve"),
+    form(MERCHANT, "/rename", RENAME, lambda merchant: f"/merchants/{merchant.id}"),
     MERCHANT.form("/limit", _set_limit, needs="merchants.change"),
     MERCHANT.form("/fees", _set_fees, needs="fees.change"),
     MERCHANT.form("/cancel-fees", _cancel_fees, needs="fees.change"),

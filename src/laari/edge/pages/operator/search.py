@@ -50,7 +50,7 @@ async def show_amount(request: OperatorRequest) -> Reply:
     merchant_id, mode = request.query.get("merchant", ""), request.query.get("mode", "live")
     amount = read_rufiyaa(request.query.get("amount", ""))
     day = read_day(request.query.get("day", ""))
-    if mode not in MODES or not await request.backend.ask(merchants.exists, merchant_id):
+    if mode not in MODES or await request.backend.ask(merchants.find, merchant_id) is None:
         return request.missing()
     tenant = await request.backend.ask(tenants.in_mode, merchant_id, mode)
     if amount is None or day is None:
