@@ -41,6 +41,7 @@ SPECIAL = {
 # Well-formed, and nobody's.
 NOBODY = {
     "merchant_id": "mer_aaaaaaaaaaaaaaaaaaaa",
+    "merchant": "mer_aaaaaaaaaaaaaaaaaaaa",
     "customer_id": f"cus_{'0' * 32}",
     "customer": f"cus_{'0' * 32}",
     "client_id": "cl_aaaaaaaaaaaaaaaaaaaa",
@@ -67,7 +68,9 @@ NOBODY = {
     "tier": "gold",
     "verified": "verified",
     "laari": "5",
+    "amount": "5",
     "reason": "because",
+    "details": "because",
     "url": "http://127.0.0.1:9/hook",
     "event": "payment.paid",
     "role": "owner",

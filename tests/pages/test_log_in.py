@@ -15,9 +15,9 @@ import pytest
 from laari.edge.load.hashing import MOST_WAITING
 from laari.rules import terms
 from laari.rules.people_records import CustomerId
-from laari.store.people import logins
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
+from tests.logins import reset_password
 from tests.pages.forms import Forms
 from tests.pages.people import Customer, new_customer
 from tests.serving import Merchant, Service, serving
@@ -164,7 +164,7 @@ async def test_a_password_that_changes_while_it_is_verified_opens_nothing(
     async with connection_to(service.dsn) as connection:
         change = connection.transaction()
         await change.start()
-        await logins.set_password(connection, OPERATOR, CustomerId(customer.id), SLOW)
+        await reset_password(connection, OPERATOR, CustomerId(customer.id), SLOW)
         # It is looked up and verified as it was; then the session waits for the change.
         answer = asyncio.create_task(asyncio.to_thread(browser.send, app(service), fields))
         await asyncio.sleep(1)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from laari.rules import ledger
 from laari.rules.command import TenantCommand
-from laari.rules.money import fee_for, money_text
+from laari.rules.money import fee_for, rufiyaa
 from laari.rules.payments import references
 from laari.rules.payments.payment_commands import (
     PAYMENTS,
@@ -128,7 +128,7 @@ def too_large(tenant: Tenant, amount: int) -> Refusal | None:
     """A new payment above the operator's limit for the merchant. A retry is not a new payment."""
     if tenant.max_payment is None or amount <= tenant.max_payment:
         return None
-    limit = money_text(tenant.max_payment)
+    limit = f"MVR {rufiyaa(tenant.max_payment)}"
     return invalid("amount", f"amount must not exceed the limit of this merchant, {limit}.")
 
 
