@@ -55,3 +55,23 @@ def test_what_was_given_up_is_sent_again_at_once(owner: Owner) -> None:
         assert states(owner) == ["waits"] * 3
         assert words not in client.get("/webhooks").text
         assert words not in client.get(owner.url("/sandbox")).text
+
+
+def test_a_long_outage_is_sent_again_in_parts(owner: Owner) -> None:
+    """Neither the banner nor the form has to walk through all of it."""
+    owner.shop.service.execute(
+        "WITH told AS (SELECT e.* FROM events e JOIN tenants t ON t.id = e.tenant_id "
+        "WHERE t.merchant_id = $1 LIMIT 1), made AS ("
+        "INSERT INTO events (id, tenant_id, type, object_id, created_at, body) "
+        "SELECT gen_random_uuid(), tenant_id, type, gen_random_uuid(), created_at, body "
+        "FROM told, generate_series(1, 1000) RETURNING id, tenant_id) "
+        "INSERT INTO deliveries (event_id, tenant_id, status, failed_attempts) "
+        "SELECT id, tenant_id, 'failed', 3 FROM made RETURNING tenant_id",
+        owner.shop.id,
+    )
+    with client_of(owner) as client:
+        page = client.get("/webhooks").text
+        assert "More than 1,000 events were given up" in page
+        form = {"form_token": token_in(page), "since": "2000-01-01"}
+        client.post("/webhooks/given-up/resend", data=form)
+        assert "2 events were given up" in client.get("/webhooks").text

@@ -1422,8 +1422,8 @@ CREATE TABLE deliveries (
 ) WITH (fillfactor = 70);
 -- Each tenant's queue is a separate range, so a long queue does not delay the others.
 CREATE INDEX deliveries_due ON deliveries (tenant_id, next_attempt_at) WHERE status = 'pending';
--- Those that were given up, for the person on call. They are few.
-CREATE INDEX deliveries_failed ON deliveries (event_id) WHERE status = 'failed';
+-- Those that were given up, oldest first, for the merchant and the person on call.
+CREATE INDEX deliveries_failed ON deliveries (tenant_id, event_id) WHERE status = 'failed';
 
 -- Every attempt that was made, under the number of its lease.
 CREATE TABLE delivery_attempts (

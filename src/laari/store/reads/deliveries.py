@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
@@ -135,6 +135,7 @@ class Attempt(Struct, frozen=True):
     retry_seconds: float | None  # until the next attempt; None if there is none
 
 
+MOST_AT_ONCE = 1_000  # events that were given up, and are sent again by one form
 # Sends an event again as if it were new.
 _AFRESH = (
     "status = 'pending', failed_attempts = 0, leases = deliveries.leases + 1, "
@@ -196,30 +197,44 @@ async def resend(connection: Connection, event_id: UUID) -> bool:
 
 
 class GivenUp(NamedTuple):
-    """The events of a tenant whose delivery was given up, and the time of the first."""
+    """The events of a tenant whose delivery was given up, and the time of the first.
+
+    A receiver that is down for weeks leaves millions: `many` ends above MOST_AT_ONCE.
+    """
 
     many: int
     since: datetime | None
 
 
+_GIVEN_UP = (
+    "SELECT d.event_id, e.created_at FROM deliveries d JOIN events e ON e.id = d.event_id "
+    "WHERE d.status = 'failed' AND d.tenant_id = $1 AND e.created_at >= $2 "
+    "ORDER BY d.event_id LIMIT $3"
+)
+
+
 async def given_up(connection: Connection, tenant_id: int) -> GivenUp:
     row = await connection.fetchrow(
-        "SELECT count(*) AS many, min(e.created_at) AS since "
-        "FROM deliveries d JOIN events e ON e.id = d.event_id "
-        "WHERE d.status = 'failed' AND d.tenant_id = $1",
+        f"SELECT count(*) AS many, min(created_at) AS since FROM ({_GIVEN_UP}) AS found",
         tenant_id,
+        datetime.min.replace(tzinfo=UTC),
+        MOST_AT_ONCE + 1,
     )
     return GivenUp(**row)
 
 
 async def resend_given_up(connection: Connection, tenant_id: int, since: datetime) -> int:
-    """Sends all events since this time again that were given up; returns their number."""
+    """Sends events again that were given up since this time; returns their number.
+
+    They are the oldest, up to MOST_AT_ONCE.
+    """
     sent = await connection.fetch(
-        f"UPDATE deliveries SET {_AFRESH} FROM events e "
-        "WHERE e.id = event_id AND status = 'failed' AND deliveries.tenant_id = $1 "
-        "AND e.created_at >= $2 RETURNING event_id",
+        f"UPDATE deliveries SET {_AFRESH} FROM ({_GIVEN_UP}) AS found "
+        "WHERE deliveries.event_id = found.event_id AND status = 'failed' "
+        "RETURNING deliveries.event_id",
         tenant_id,
         since,
+        MOST_AT_ONCE,
     )
     await announce(connection)
     return len(sent)
