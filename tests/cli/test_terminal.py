@@ -215,6 +215,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
     return {
         **NOBODY,
         "merchant_id": merchant_id,
+        "merchant": merchant_id,
         "customer_id": f"cus_{customer.id.hex}",
         "customer": f"cus_{customer.id.hex}",
         "client_id": client.id,

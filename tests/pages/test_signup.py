@@ -96,14 +96,14 @@ async def test_the_page_that_shows_the_key_has_working_forms(
 async def test_the_mode_form_is_refused_even_where_it_is_sent(
     visitors: Visitors, open_service: Service
 ) -> None:
-    visitors.expected_statuses.add(400)
+    visitors.expected_statuses.add(409)
     page = await opened(visitors, open_service, "/dashboard/signup")
     await fill(page, Name="Shop", Email=f"{secrets.token_hex(4)}@shop.mv", Password=PASSWORD)
     await expect(page.get_by_label("Secret key")).to_be_visible()
     await page.goto(f"{open_service.origin}/dashboard/sandbox/keys/mode")
     await page.get_by_label("enter your password").fill(PASSWORD)
     await page.get_by_role("button").filter(has_text="live").first.click()
-    await expect(page.get_by_role("alert")).to_contain_text("only in the sandbox")
+    await expect(page.get_by_role("alert")).to_contain_text("not approved for live mode")
     assert open_service.execute("SELECT count(*) FROM merchants WHERE mode = 'live'")[0][0] == 0
 
 

@@ -156,7 +156,7 @@ OPERATIONS = {
         (OWED, 0, 0),
     ),
     "request": Operation(
-        12,
+        13,
         request,
         {
             "payouts": 1,
@@ -168,7 +168,7 @@ OPERATIONS = {
         repeated="payout_conflict",
     ),
     "approve": Operation(
-        9,
+        10,
         approve,
         {
             "payouts WHERE status = 'approved'": 1,
