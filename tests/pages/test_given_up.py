@@ -16,6 +16,10 @@ TOMORROW = TODAY + timedelta(days=1)
 
 @pytest.fixture
 def owner(service: Service) -> Owner:
+    return with_given_up(service)
+
+
+def with_given_up(service: Service) -> Owner:
     """Two events were given up, and one waits."""
     owner = new_owner(service, webhook_url="https://shop.example/hook")
     for _ in range(3):
@@ -75,3 +79,16 @@ def test_a_long_outage_is_sent_again_in_parts(owner: Owner) -> None:
         form = {"form_token": token_in(page), "since": "2000-01-01"}
         client.post("/webhooks/given-up/resend", data=form)
         assert "2 events were given up" in client.get("/webhooks").text
+
+
+def test_events_of_another_shop_are_neither_counted_nor_sent(
+    owner: Owner, service: Service
+) -> None:
+    other = with_given_up(service)
+    with client_of(owner) as client:
+        page = client.get("/webhooks").text
+        assert "2 events were given up" in page
+        form = {"form_token": token_in(page), "since": str(TODAY)}
+        client.post("/webhooks/given-up/resend", data=form)
+    assert states(owner) == ["waits"] * 3
+    assert states(other) == ["failed", "failed", "waits"]
