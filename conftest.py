@@ -11,10 +11,12 @@ import os
 import re
 from collections.abc import Generator
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
 import tests.patience.sitecustomize  # noqa: F401  # before any module of the service
+from tests.watchdog import watched
 
 pytest_plugins = ["tests.fixtures"]  # for tests and campaigns alike
 
@@ -23,6 +25,7 @@ SHORT = "not ci and not campaign"
 LONG_FILE = re.compile(r"^pytestmark = pytest\.mark\.(ci|campaign)$", re.MULTILINE)
 CAMPAIGNS = Path(__file__).parent / "campaigns"
 
+OUTPUT = pytest.StashKey[TextIO]()
 NO_SKIP = os.environ.get("LAARI_TESTS_NO_SKIP") == "1"
 
 
@@ -34,6 +37,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix == ".py" and LONG_FILE.search(collection_path.read_text()):
         return True
     return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What a test prints is captured; the watchdog writes to the run's own output."""
+    config.stash[OUTPUT] = os.fdopen(os.dup(2), "w")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    if item.get_closest_marker("campaign"):
+        return (yield)
+    with watched(item.nodeid, item.config.stash[OUTPUT]):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -368,6 +368,7 @@ async def test_a_contact_that_is_taken_at_this_moment_fails_too(
         applying = asyncio.create_task(decide(dsn, command))
         async with connection_to(dsn) as watch:
             while not await watch.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                assert not applying.done(), applying.result()
                 await asyncio.sleep(0.01)
     await applying
     assert await status_of(connection, change) == "failed"
