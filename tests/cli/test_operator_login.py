@@ -104,7 +104,7 @@ async def code_of_set_up(dsn: str, email: str) -> str:
     return pyotp.TOTP(seed).at(now)
 
 
-def test_a_run_is_approved_by_another_operator_who_names_the_total(
+def test_a_run_is_approved_by_another_operator_as_that_person_saw_it(
     laari: Laari,  # noqa: F811
     dsn: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -126,7 +126,10 @@ def test_a_run_is_approved_by_another_operator_who_names_the_total(
     assert "Another person has to approve a run that you opened." in own.err
     other = laari(*approve, "--total", "9999", *bob.type_secrets(monkeypatch))
     assert (other.status, "The total is MVR 100.00 now." in other.err) == (1, True)
-    done = laari(*approve, "--total", "10000", *bob.type_secrets(monkeypatch), "--json").json
+    seen = ("--total", "10000", "--content")
+    changed = laari(*approve, *seen, "0" * 32, *bob.type_secrets(monkeypatch))
+    assert "The run has other payouts now." in changed.err
+    done = laari(*approve, *seen, run["content"], *bob.type_secrets(monkeypatch), "--json").json
     assert (done["status"], done["approved_by"]) == ("approved", "operator bob@laari.test")
 
 

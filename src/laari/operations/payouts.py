@@ -10,7 +10,7 @@ from laari.operations.fields import Amount, Field, Number, Text
 from laari.operations.operation import Context, Operation, Otherwise, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.banking.approval import ApproveRun
+from laari.rules.banking.approval import ApproveRun, content_of
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.banking.bank_days import bank_day_from
 from laari.rules.banking.bank_file import MAX_NUMBER
@@ -87,6 +87,7 @@ async def run_shape(ask: Ask, run: PayoutRun) -> dict[str, object]:
         **run_line(run),
         "count": len(left),
         "total": sum(each.amount for each in left),
+        "content": content_of(joined),
         "payouts": [payout_shape(each, tenant_of(by_id, each)) for each in joined],
         "recent_bank_accounts": [recent_shape(each) for each in recent],
         "orders": [order_shape(each) for each in orders],
@@ -145,7 +146,12 @@ APPROVE = Operation(
     subject=RUN,
     fields=(
         Field("total", Amount(0, MAX_MONEY), "The total that you checked.", "on pages"),
-        Field("content", Text(32), required="never", of_page=True),
+        Field(
+            "content",
+            Text(32),
+            "The code of the payouts that you checked, from `payout show`.",
+            required="never",
+        ),
     ),
     run=_approve,
     shape=_shape,

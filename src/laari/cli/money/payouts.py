@@ -32,6 +32,7 @@ from laari.operations.payouts import (
     run_shape,
 )
 from laari.process.open import Service
+from laari.rules.banking.approval import content_of
 from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
 from laari.rules.banking.payout_runs import OpenRun, joining
@@ -124,18 +125,20 @@ async def _make_run(service: Service, day: date, found: Expected) -> dict[str, o
 @options_of(APPROVE)
 @operation
 @needs(APPROVE.needs)
-async def approve(service: Service, run: int, total: int | None, email: str | None) -> object:
+async def approve(
+    service: Service, run: int, total: int | None, content: str | None, email: str | None
+) -> object:
     found = await subject_of(service, RUN, run=run)
-    total = await _checked_total(service, found, total)
+    seen: dict[str, object] = {"total": total, "content": content}
+    if total is None:
+        seen = await _seen_now(service, found)
     approver = await deciding_operator(service, email, APPROVE.needs)
-    approved = await act(service, APPROVE, found, {"total": total}, approver)
+    approved = await act(service, APPROVE, found, seen, approver)
     return await shown(service, APPROVE, found, approved)
 
 
-async def _checked_total(service: Service, run: PayoutRun, total: int | None) -> int:
-    """The total that a person has seen. A script may leave it out if nobody has to control it."""
-    if total is not None:
-        return total
+async def _seen_now(service: Service, run: PayoutRun) -> dict[str, object]:
+    """What a person at the terminal sees. A script may do without if nobody has to control it."""
     async with connection_to(service.dsn) as connection:
         joined = await payouts.of_run(connection, run.id)
         recent = await payouts.new_accounts(connection, joined, datetime.now(UTC))
@@ -147,7 +150,7 @@ async def _checked_total(service: Service, run: PayoutRun, total: int | None) ->
             raise LaariError("nothing was approved")
     elif service.settings.second_operator_above is not None:
         raise LaariError("use --total with the total that you checked")
-    return total
+    return {"total": total, "content": content_of(joined)}
 
 
 @payout.command(help=cleandoc(SEND.about))
