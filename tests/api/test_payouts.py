@@ -37,7 +37,9 @@ def test_a_payout_and_its_movements(shop: Merchant) -> None:
     made = shop.post("/sandbox/payouts")
     assert made.status_code == 201
     payout = made.json()["data"]
-    assert (payout["amount"], payout["status"]) == (13_850, "sent")
+    assert (payout["number"], payout["amount"], payout["status"]) == (1, 13_850, "sent")
+    assert payout["bank_references"] == [payout["id"]]
+    assert payout["bank_account"] == {"bank": "BML", "last4": "0000"}
     assert shop.get(f"/payouts/{payout['id']}").json()["data"] == payout
     assert shop.get("/payouts").json()["data"] == [payout]
     listed = movements(shop, payout["id"])
@@ -68,6 +70,8 @@ def test_the_bank_settles_or_returns_it(shop: Merchant) -> None:
     assert [(each["type"], each["amount"]) for each in movements(shop, second["id"])] == [
         ("payout_returned", 990)
     ]
+    for each in shop.get("/payouts").json()["data"]:
+        assert each["bank_references"] == [each["id"]]
     assert [each["id"] for each in shop.get("/payouts?status=returned").json()["data"]] == [payout]
 
 

@@ -49,13 +49,14 @@ def test_a_payout_shows_its_movements_and_their_file(owner: Owner, forms: Forms)
     lines = file.text.lstrip("\ufeff").splitlines()
     assert lines[0] == (
         "moved_at,movement,reference,title,bill_number,terminal_label,gross,fee,net,"
-        "payment_id,refund_id"
+        "payment_id,refund_id,payout,bank_references,bank_account"
     )
     names = ["C-7", "Cake", "B-1", "Bar"]
     assert sorted(line.split(",")[1:9] for line in lines[1:]) == [
-        ["payment", *names, "100.00", "-1.00", "99.00"],
+        ["payment", *names, "100.00", "1.00", "99.00"],
         ["refund", *names, "-10.00", "0.00", "-10.00"],
     ]
+    assert {line.split(",", 11)[-1] for line in lines[1:]} == {f"1,{payout['id']},BML 0000"}
     other = new_owner(shop.service)
     forms.log_in(f"{shop.service.origin}/dashboard/login", other.email, PASSWORD)
     for path in ("", "/export.csv"):
@@ -70,7 +71,7 @@ def test_a_payout_and_the_ledger_name_each_other(owner: Owner, forms: Forms) -> 
     shop.control(f"payments/{paid['id']}/pay")
     payout = shop.post("/sandbox/payouts").json()["data"]
     ledger = forms.http.get(owner.url("/sandbox/money")).text
-    assert re.search(r"Payout<br><span[^>]*><bdi[^>]*>No. 1<", ledger)
+    assert re.search(r"Payout<br><span[^>]*><bdi[^>]*>No. 1 · po_", ledger)
     [order] = shop.service.execute(
         "SELECT reference FROM bank_orders WHERE payout_id = $1::uuid",
         payout["id"].removeprefix("po_"),

@@ -200,7 +200,7 @@ OPERATIONS = {
         (0, 0, GONE),
     ),
     "settle": Operation(
-        8,
+        9,
         settle,
         {
             "bank_orders WHERE status = 'settled'": 2,
@@ -212,7 +212,7 @@ OPERATIONS = {
         repeated="payout_conflict",
     ),
     "return": Operation(
-        9,
+        10,
         give_back,
         {
             "bank_orders WHERE status = 'returned'": 2,

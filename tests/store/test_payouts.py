@@ -20,6 +20,7 @@ from laari.rules.banking.payouts import RequestPayout, SandboxPayout
 from laari.rules.calendar import local_day
 from laari.rules.records import MODES, Mode
 from laari.rules.refusals import Refusal
+from laari.rules.shapes.payouts import PaidAccount
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import bank, bank_files, volume
 from laari.store.reads.money import payouts as reads
@@ -121,6 +122,8 @@ async def test_a_run_sends_its_payouts_in_one_file(dsn: str) -> None:
         await shop.pay(50_000)
         run = await shop.open_run()
         payout = await shop.payout(now(), run_id=run.id)
+        [waiting] = await reads.shapes(shop.connection, [payout])
+        assert (waiting.number, waiting.bank_references, waiting.bank_account) == (1, [], None)
         assert (await shop.balance()).in_transit == 50_000
         sent = await shop.send(run.id, most=20_000)
         assert [each.status for each in sent.payouts] == ["sent"]
@@ -133,6 +136,9 @@ async def test_a_run_sends_its_payouts_in_one_file(dsn: str) -> None:
             ("LP000001R0002", 20_000),
             ("LP000001R0003", 10_000),
         ]
+        [shape] = await reads.shapes(shop.connection, sent.payouts)
+        assert shape.bank_references == [each.reference for each in orders]
+        assert shape.bank_account == PaidAccount("BML", "2345")
         assert await shop.run(SendRun(SECOND, run.id, now().date(), 7)) == sent
         assert await bank_files.handed_out(shop.connection, run.id) == file
         for reference, action in (("LP000001R0001", "settle"), ("LP000001R0002", "return")):

@@ -48,9 +48,9 @@ def models(interface: Interface) -> Iterator[str]:
         "from dataclasses import dataclass, field",
         "from datetime import datetime",
         "from decimal import Decimal",
-        "from typing import Any, Dict, Literal, Optional, Union",
+        "from typing import Any, Dict, List, Literal, Optional, Union",
         "from laari_client._reading import "
-        "Fields, UnknownEvent, decimal, event_type, flag, integer, moment, text, texts",
+        "Fields, UnknownEvent, decimal, event_type, flag, integer, listed, moment, text, texts",
     )
     shapes = {shape.name: shape for shape in interface.shapes}
     kinds: dict[str, list[str]] = {}
@@ -161,6 +161,8 @@ def _value_type(schema: Schema) -> str:
         return "datetime"
     if schema["type"] == "object":
         return "Dict[str, str]"
+    if schema["type"] == "array":
+        return f"List[{_value_type(schema['items'])}]"
     return TYPES[schema["type"]]
 
 
@@ -174,6 +176,8 @@ def _reader(schema: Schema) -> str:
         if schema.get("additionalProperties") != {"type": "string"}:
             raise GeneratorError(f"an object without a name: {schema}")
         return "texts"
+    if schema["type"] == "array":
+        return f"listed({_reader(schema['items'])})"
     return READERS[schema["type"]]
 
 

@@ -99,6 +99,8 @@ def _value_type(schema: Schema, *, wide: bool, exact: bool) -> str:
         return values if exact else f"Open<{values}>"
     if schema["type"] == "object":
         return "Record<string, string>"
+    if schema["type"] == "array":
+        return f"{_value_type(schema['items'], wide=wide, exact=exact)}[]"
     return WIDE if wide and schema["type"] == "integer" else TYPES[schema["type"]]
 
 

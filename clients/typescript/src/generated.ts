@@ -152,6 +152,14 @@ export interface MerchantBalance {
   currency: Open<"MVR">;
 }
 
+/** The bank account that a payout was sent to. */
+export interface PaidAccount {
+  /** The code of the bank. */
+  bank: string;
+  /** The last four digits of the account number. */
+  last4: string;
+}
+
 /** HostedPayment: A payment with a hosted checkout page, or one made from a payment request. AuthorizationPayment: A payment made by charging an authorization. */
 export interface Payment {
   id: string;
@@ -238,6 +246,8 @@ export interface PaymentRequestEvent {
 /** Money on its way from the balance to the bank account. */
 export interface Payout {
   id: string;
+  /** Among your payouts, from 1. */
+  number: number;
   /** In laari. */
   amount: number;
   /** In laari; one of the movements of the payout. */
@@ -247,6 +257,9 @@ export interface Payout {
   returned_amount: number;
   /** The movements of the payout are from before this time. */
   cut_off: string;
+  /** The references of its orders on the bank's statement; empty until it is sent. */
+  bank_references: string[];
+  bank_account: PaidAccount | null;
   created_at: string;
   sent_at: string | null;
   settled_at: string | null;

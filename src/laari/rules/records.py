@@ -436,6 +436,9 @@ class BankDetails(NamedTuple):
     account_number: str
 
 
+SHOWN_DIGITS = 4  # of an account number, to people who may not see all of it
+
+
 class BankAccount(Struct, frozen=True):
     """An account at a bank, of a merchant or a wallet, from `effective_at` on; never changed."""
 

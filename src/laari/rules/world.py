@@ -708,6 +708,8 @@ class Needs:
             payout = world.payouts.get(payout_id)
             if payout is not None:
                 needs.owner(payout)
+                if payout.tenant_id is not None:
+                    needs.read(World.bank_accounts, payout.owner)  # for the event
 
         def follow_orders(needs: Needs, world: World) -> None:
             for reference in world.payout_orders[payout_id]:

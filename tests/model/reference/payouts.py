@@ -11,7 +11,9 @@ def create(step: Step) -> Answer:
     amount = refunds.balance_of(step.state, step.tenant)
     if amount <= 0:
         raise Refused("payout_not_possible")
-    payout = step.keep(Payout(("payout", step.call.number), step.tenant, amount, step.now))
+    number = 1 + sum(each.tenant == step.tenant for each in step.state.payouts.values())
+    name = ("payout", step.call.number)
+    payout = step.keep(Payout(name, step.tenant, number, amount, step.now))
     step.emit("payout.sent", payout)
     return Answer(201, {"data": shapes.payout(payout)})
 

@@ -58,11 +58,14 @@ def payout(it: Payout) -> dict[str, Any]:
     """Its cut-off is the service's choice, and stays."""
     return {
         "id": id_of(it.name),
+        "number": it.number,
         "amount": it.amount,
         "fee": 0,
         "status": it.status,
         "returned_amount": it.amount if it.status == "returned" else 0,
         "cut_off": Unknown((*it.name, "cut_off"), r"\S+\+05:00", alone=False),
+        "bank_references": [id_of(it.name)],
+        "bank_account": {"bank": "BML", "last4": "0000"},
         "created_at": it.created_at,
         "sent_at": it.created_at,
         "settled_at": it.settled_at,

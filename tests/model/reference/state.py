@@ -103,6 +103,7 @@ class Refund:
 class Payout:
     name: Name
     tenant: Tenant
+    number: int
     amount: int
     created_at: Stamp
     status: str = "sent"

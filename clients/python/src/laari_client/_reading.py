@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Callable, Dict, NoReturn, Optional, Set, TypeVar
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Set, TypeVar
 
 from laari_client._errors import InvalidResponseError
 
@@ -103,6 +103,15 @@ def texts(value: Any) -> Dict[str, str]:
     if not isinstance(value, dict):
         raise TypeError
     return {name: text(each) for name, each in value.items()}
+
+
+def listed(read: Callable[[Any], T]) -> Callable[[Any], List[T]]:
+    def every(value: Any) -> List[T]:
+        if not isinstance(value, list):
+            raise TypeError
+        return [read(each) for each in value]
+
+    return every
 
 
 def anything(value: Any) -> Any:

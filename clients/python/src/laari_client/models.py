@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Dict, Literal, Optional, Union
+from typing import Any, Dict, List, Literal, Optional, Union
 
 from laari_client._reading import (
     Fields,
@@ -17,6 +17,7 @@ from laari_client._reading import (
     event_type,
     flag,
     integer,
+    listed,
     moment,
     text,
     texts,
@@ -257,6 +258,27 @@ class MerchantBalance:
 
 
 @dataclass(frozen=True)
+class PaidAccount:
+    """The bank account that a payout was sent to."""
+
+    # The code of the bank.
+    bank: str
+    # The last four digits of the account number.
+    last4: str
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> PaidAccount:
+        """Reads it from parsed JSON."""
+        fields = Fields("PaidAccount", value)
+        return cls(
+            bank=fields.take("bank", text),
+            last4=fields.take("last4", text),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
 class Payment:
     """HostedPayment: A payment with a hosted checkout page, or one made from a payment request.
     AuthorizationPayment: A payment made by charging an authorization."""
@@ -448,6 +470,8 @@ class Payout:
     """Money on its way from the balance to the bank account."""
 
     id: str
+    # Among your payouts, from 1.
+    number: int
     # In laari.
     amount: int
     # In laari; one of the movements of the payout.
@@ -457,6 +481,9 @@ class Payout:
     returned_amount: int
     # The movements of the payout are from before this time.
     cut_off: datetime
+    # The references of its orders on the bank's statement; empty until it is sent.
+    bank_references: List[str]
+    bank_account: Optional[PaidAccount]
     created_at: datetime
     sent_at: Optional[datetime]
     settled_at: Optional[datetime]
@@ -470,11 +497,14 @@ class Payout:
         fields = Fields("Payout", value)
         return cls(
             id=fields.take("id", text),
+            number=fields.take("number", integer),
             amount=fields.take("amount", integer),
             fee=fields.take("fee", integer),
             status=fields.take("status", text),
             returned_amount=fields.take("returned_amount", integer),
             cut_off=fields.take("cut_off", moment),
+            bank_references=fields.take("bank_references", listed(text)),
+            bank_account=fields.maybe("bank_account", PaidAccount.from_json),
             created_at=fields.take("created_at", moment),
             sent_at=fields.maybe("sent_at", moment),
             settled_at=fields.maybe("settled_at", moment),
@@ -1076,6 +1106,7 @@ __all__ = [
     "EventDelivery",
     "HostedPayment",
     "MerchantBalance",
+    "PaidAccount",
     "Payment",
     "PaymentEvent",
     "PaymentRequest",

@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from laari.edge.backend import Backend
 from laari.edge.input.fields import NO_BODY, NO_QUERY, Query
 from laari.edge.merchant.lists import (
     AFTER,
@@ -19,7 +20,7 @@ from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Read, 
 from laari.edge.merchant.views import now_of
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout
+from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout, sandbox_order
 from laari.rules.records import Payout, PayoutStatus
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, Page, Pagination, to_json
@@ -53,13 +54,16 @@ async def list_payouts(context: Context, query: PayoutQuery) -> Reply | Refusal:
         return window
     listing = payouts.of_tenant(tenant.id, now_of(context), window, status=query.status)
     found = await backend.page(listing)
-    shapes = map(payout_shape, found.rows)
+    shapes = await backend.ask(payouts.shapes, found.rows)
     return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, owner=tenant.id))
 
 
 async def get_payout(context: Context, query: None) -> Reply | Refusal:
     found = await _find(context)
-    return refuse("not_found") if found is None else Reply(200, to_json(Data(payout_shape(found))))
+    if found is None:
+        return refuse("not_found")
+    [shape] = await context.backend.ask(payouts.shapes, [found])
+    return Reply(200, to_json(Data(shape)))
 
 
 async def list_movements(context: Context, query: MovementQuery) -> Reply | Refusal:
@@ -112,6 +116,12 @@ MOVEMENTS = Read(
     description="Everything that changed the balance since the previous payout, and the fee of the "
     "payout. The sum of the amounts is the amount of the payout.",
 )
+
+
+def _in_sandbox(payout: Payout, backend: Backend) -> PayoutShape:
+    return payout_shape(payout, [sandbox_order(payout)], ())
+
+
 SANDBOX_CREATE = Write(
     path="/sandbox/payouts",
     name="sandbox_create_payout",
@@ -120,7 +130,7 @@ SANDBOX_CREATE = Write(
     status=201,
     body=NO_BODY,
     command=lambda context, fields: SandboxPayout(context.tenant, context.caller.actor),
-    show=lambda payout, backend: payout_shape(payout),
+    show=_in_sandbox,
     shape=PayoutShape,
     sandbox_only=True,
     refusals=("not_found", "payout_not_possible"),
@@ -138,7 +148,7 @@ def _answer(action: Literal["settle", "return"], summary: str) -> Write[None, Pa
         command=lambda context, fields: AnswerSandboxPayout(
             context.tenant, context.id(ids.PAYOUT), action
         ),
-        show=lambda payout, backend: payout_shape(payout),
+        show=_in_sandbox,
         shape=PayoutShape,
         sandbox_only=True,
         refusals=("not_found", "payout_conflict"),

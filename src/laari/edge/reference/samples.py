@@ -19,7 +19,7 @@ from laari.rules.shapes.authorizations import (
 from laari.rules.shapes.balance import MerchantBalance
 from laari.rules.shapes.fields import TID_EXAMPLE
 from laari.rules.shapes.payments import AuthorizationPayment, HostedPayment
-from laari.rules.shapes.payouts import Payout, PayoutMovement
+from laari.rules.shapes.payouts import PaidAccount, Payout, PayoutMovement
 from laari.rules.shapes.refunds import Refund
 from laari.rules.shapes.requests import Customer, PaymentRequest
 
@@ -71,11 +71,14 @@ REFUND = Refund(
 PAYOUT = _sample(
     Payout,
     id=ids.PAYOUT + _HEX,
+    number=17,
     amount=125000,
     fee=500,
     status="sent",
     returned_amount=0,
     cut_off="2027-07-02T00:00:00+05:00",
+    bank_references=["LP000012R0003"],
+    bank_account=PaidAccount("BML", "2345"),
     created_at=_TOMORROW,
     sent_at=_TOMORROW,
 )

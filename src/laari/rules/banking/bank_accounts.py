@@ -26,6 +26,7 @@ from laari.rules.journal import note
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
 from laari.rules.records import (
+    SHOWN_DIGITS,
     AccountOwner,
     BankAccount,
     BankDetails,
@@ -37,12 +38,11 @@ from laari.rules.world import Needs, World
 
 DELAY = timedelta(hours=48)
 RECENT = timedelta(days=30)  # in which an account is new, even if it was paid
-_SHOWN_DIGITS = 4
 
 
 def masked(account_number: str) -> str:
     """The number with all digits hidden except the last four."""
-    return "•" * (len(account_number) - _SHOWN_DIGITS) + account_number[-_SHOWN_DIGITS:]
+    return "•" * (len(account_number) - SHOWN_DIGITS) + account_number[-SHOWN_DIGITS:]
 
 
 def not_valid(details: BankDetails) -> Refusal | None:

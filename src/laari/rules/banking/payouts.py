@@ -32,6 +32,7 @@ from laari.rules.records import (
     Transfer,
 )
 from laari.rules.refusals import Refusal, refuse
+from laari.rules.shapes.payouts import Payout as PayoutShape
 from laari.rules.shapes.payouts import payout_shape
 from laari.rules.wallets import move_withdrawal
 from laari.rules.world import Needs, World
@@ -114,8 +115,13 @@ def move(world: World, tenant: Tenant | None, payout: Payout, action: PayoutActi
     moved = replace(payout, status=status, **{f"{status}_at": now})
     world.payouts.change(payout.id, moved)
     if action in _EVENTS and tenant is not None:
-        emit(world, tenant, _EVENTS[action], payout.id, payout_shape(moved))
+        emit(world, tenant, _EVENTS[action], payout.id, _shape(world, moved))
     return moved
+
+
+def _shape(world: World, payout: Payout) -> PayoutShape:
+    accounts = world.bank_accounts.get(payout.owner, ())
+    return payout_shape(payout, world.orders.seen.values(), accounts)
 
 
 def note_payout(
@@ -394,7 +400,7 @@ def _after_answer(world: World, tenant: Tenant | None, payout: Payout) -> Payout
     statuses = {each.status for each in orders_of(world, payout)}
     if payout.status == "returned":  # another part of it came back
         if tenant is not None:
-            emit_again(world, tenant, "payout.returned", payout.id, payout_shape(payout))
+            emit_again(world, tenant, "payout.returned", payout.id, _shape(world, payout))
         return payout
     if "sent" in statuses:
         return payout
@@ -432,8 +438,12 @@ class SandboxPayout(TenantCommand[Payout]):
 
 def _send_in_sandbox(world: World, tenant: Tenant, payout: Payout) -> Payout:
     approved = move(world, tenant, payout, "approve")
-    order = BankOrder(ids.show_id(ids.PAYOUT, payout.id), payout.id, 1, payout.amount)
-    return send(world, tenant, approved, [order], None)
+    return send(world, tenant, approved, [sandbox_order(payout)], None)
+
+
+def sandbox_order(payout: Payout) -> BankOrder:
+    """The only order of a payout in a sandbox, as it was sent."""
+    return BankOrder(ids.show_id(ids.PAYOUT, payout.id), payout.id, 1, payout.amount)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,18 @@ PayoutStatus = Annotated[records.PayoutStatus, Meta(examples=["sent"])]
 PayoutFee = Annotated[
     int, Meta(description="In laari; one of the movements of the payout.", examples=[500])
 ]
+PayoutNumber = Annotated[int, Meta(description="Among your payouts, from 1.", examples=[17])]
+BankReferences = Annotated[
+    list[str],
+    Meta(
+        description="The references of its orders on the bank's statement; empty until it is sent.",
+        examples=[["LP000012R0003"]],
+    ),
+]
+BankCode = Annotated[str, Meta(description="The code of the bank.", examples=["BML"])]
+LastDigits = Annotated[
+    str, Meta(description="The last four digits of the account number.", examples=["2345"])
+]
 ReturnedAmount = Annotated[
     int, Meta(description="In laari: the part that the bank returned.", examples=[0])
 ]

@@ -1,5 +1,7 @@
 """Payouts as JSON, and the movements that they consist of."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from laari.rules import ids, records
@@ -7,15 +9,29 @@ from laari.rules.calendar import show, show_or_none
 from laari.rules.shapes import fields
 
 
+class PaidAccount(Struct, frozen=True):
+    """The bank account that a payout was sent to."""
+
+    bank: fields.BankCode
+    last4: fields.LastDigits
+
+
+# A sandbox pays out without a bank, and shows what a shop sees in live mode.
+SANDBOX_ACCOUNT = PaidAccount("BML", "0000")
+
+
 class Payout(Struct, frozen=True):
     """Money on its way from the balance to the bank account."""
 
     id: fields.PayoutId
+    number: fields.PayoutNumber
     amount: fields.Amount
     fee: fields.PayoutFee
     status: fields.PayoutStatus
     returned_amount: fields.ReturnedAmount
     cut_off: fields.CutOff
+    bank_references: fields.BankReferences
+    bank_account: PaidAccount | None
     created_at: fields.Timestamp
     sent_at: fields.Timestamp | None
     settled_at: fields.Timestamp | None
@@ -33,20 +49,40 @@ class PayoutMovement(Struct, frozen=True):
     created_at: fields.Timestamp
 
 
-def payout_shape(payout: records.Payout) -> Payout:
+def payout_shape(
+    payout: records.Payout,
+    orders: Iterable[records.BankOrder],
+    accounts: Iterable[records.BankAccount],
+) -> Payout:
+    """`orders` and `accounts` may be those of other payouts too."""
+    own = [order for order in orders if order.payout_id == payout.id]
     return Payout(
         id=ids.show_id(ids.PAYOUT, payout.id),
+        number=payout.number,
         amount=payout.amount,
         fee=payout.fee,
         status=payout.status,
         returned_amount=payout.returned_amount,
         cut_off=show(payout.cut_off),
+        bank_references=[order.reference for order in sorted(own, key=lambda each: each.place)],
+        bank_account=_paid_account(payout, accounts),
         created_at=show(payout.created_at),
         sent_at=show_or_none(payout.sent_at),
         settled_at=show_or_none(payout.settled_at),
         returned_at=show_or_none(payout.returned_at),
         cancelled_at=show_or_none(payout.cancelled_at),
     )
+
+
+def _paid_account(
+    payout: records.Payout, accounts: Iterable[records.BankAccount]
+) -> PaidAccount | None:
+    if payout.sent_at is None:
+        return None
+    if payout.bank_account_id is None:
+        return SANDBOX_ACCOUNT
+    account = next(each for each in accounts if each.id == payout.bank_account_id)
+    return PaidAccount(account.bank, account.account_number[-records.SHOWN_DIGITS :])
 
 
 def movement_shape(movement: records.PayoutMovement) -> PayoutMovement:

@@ -162,6 +162,19 @@ _REFUND = [
 
 _PAYOUT = [
     _Said("id", shown("po", "o.id")),
+    _Said("number", "o.number::text"),
+    _Said(
+        "bank_references",
+        "(SELECT jsonb_agg(reference ORDER BY place) FROM bank_orders WHERE payout_id = o.id)",
+        told="b.data -> 'bank_references'",
+    ),
+    _Said(
+        "bank_account",
+        "(SELECT jsonb_build_object('bank', bank, 'last4', right(account_number, 4)) "
+        "FROM bank_accounts WHERE id = o.bank_account_id)",
+        "o.bank_account_id IS NOT NULL",
+        told="b.data -> 'bank_account'",
+    ),
     _Said("amount", "o.amount::text"),
     _Said("fee", "o.fee::text"),
     _Said("status", "substr(e.type, 8)"),

@@ -41,7 +41,8 @@ class Movement(NamedTuple):
     effect: int  # the change of the merchant's balance; a refund does not return the fee
     payment: Payment | None = None  # for a refund: the payment that it refunds
     refund: Refund | None = None
-    # The reason of a hold, a release or a correction; the number of a payout.
+    # The reason of a hold, a release or a correction; the number of a payout, its references at the
+    # bank and its account.
     details: str | None = None
 
     @property
@@ -161,9 +162,13 @@ async def _with_payments(
 _DETAILS = """
 SELECT transfer_id, reason AS details FROM fund_movements WHERE transfer_id = ANY($1)
 UNION ALL
-SELECT transfer_id, 'No. ' || number FROM payouts WHERE transfer_id = ANY($1)
+SELECT transfer_id, concat_ws(' · ', 'No. ' || number,
+    (SELECT string_agg(reference, ', ' ORDER BY place) FROM bank_orders WHERE payout_id = p.id),
+    (SELECT bank || ' ••••' || right(account_number, 4) FROM bank_accounts
+        WHERE id = p.bank_account_id))
+FROM payouts p WHERE transfer_id = ANY($1)
 UNION ALL
-SELECT o.returned_transfer_id, 'No. ' || p.number FROM bank_orders o
+SELECT o.returned_transfer_id, concat_ws(' · ', 'No. ' || p.number, o.reference) FROM bank_orders o
 JOIN payouts p ON p.id = o.payout_id WHERE o.returned_transfer_id = ANY($1)
 UNION ALL
 SELECT cancelled_transfer_id, 'No. ' || number FROM payouts WHERE cancelled_transfer_id = ANY($1)

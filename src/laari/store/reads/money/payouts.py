@@ -1,6 +1,6 @@
 """Reading payouts, their runs and their movements."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime
 from typing import NamedTuple, cast
 from uuid import UUID
@@ -24,6 +24,8 @@ from laari.rules.records import (
     Tenant,
 )
 from laari.rules.refusals import Refusal
+from laari.rules.shapes.payouts import Payout as PayoutShape
+from laari.rules.shapes.payouts import payout_shape
 from laari.store.reads.figures import FINDING, LEAVES, OF_OTHERS, OTHER_ACCOUNT
 from laari.store.reads.listing import Listing, Position, Walk, Window
 from laari.store.reads.money import dues
@@ -42,6 +44,7 @@ from laari.store.tables import (
 
 by_id = PAYOUTS.finder("id")
 run_by_id = PAYOUT_RUNS.finder("id")
+_accounts_by_id = BANK_ACCOUNTS.finder("id")
 order_by_reference = BANK_ORDERS.finder("reference")
 _terms = PAYOUT_TERMS.finder("tenant_id")
 _funds = FUNDS.finder("tenant_id")
@@ -391,6 +394,14 @@ async def orders(connection: Connection, payout_ids: Collection[UUID]) -> list[B
         f"{BANK_ORDERS.select} WHERE payout_id = ANY($1) ORDER BY reference", list(payout_ids)
     )
     return [BANK_ORDERS.read(row) for row in rows]
+
+
+async def shapes(connection: Connection, found: Sequence[Payout]) -> list[PayoutShape]:
+    """Payouts as the API shows them."""
+    own = await orders(connection, [each.id for each in found])
+    wanted = [each.bank_account_id for each in found if each.bank_account_id is not None]
+    accounts = await _accounts_by_id(connection, wanted)
+    return [payout_shape(each, own, accounts.values()) for each in found]
 
 
 class Preview(NamedTuple):

@@ -46,6 +46,7 @@ WORDS: Final[dict[MovementType, str]] = {
 COLUMNS = [
     *("moved_at", "movement", "reference", "title", "bill_number", "terminal_label"),
     *("gross", "fee", "net", "payment_id", "refund_id"),
+    *("payout", "bank_references", "bank_account"),
 ]
 
 
@@ -57,12 +58,13 @@ class Row(NamedTuple):
 
     @property
     def fee(self) -> int:
-        """As the balance changed: 0 or less."""
-        return -(self.payment.fee or 0) if self.payment and self.movement.type == "payment" else 0
+        if self.payment is None or self.movement.type != "payment":
+            return 0
+        return self.payment.fee or 0
 
     @property
     def net(self) -> int:
-        return self.movement.amount + self.fee
+        return self.movement.amount - self.fee
 
 
 async def _rows(
@@ -121,14 +123,11 @@ async def show_one(request: DashboardRequest) -> Reply:
     older = None
     if next_place is not None:
         older = urlencode({"after": backend.cursors.make(listing, tenant.id, *next_place)})
-    accounts = (await backend.ask(payouts.bank_accounts, [tenant.id]))[tenant.id]
+    [shape] = await backend.ask(payouts.shapes, [payout])
     return await request.long_page(
         "payout.html",
         payout=payout,
-        shown_id=ids.show_id(ids.PAYOUT, payout.id),
-        account=next((each for each in accounts if each.id == payout.bank_account_id), None),
-        orders=await backend.ask(payouts.orders, [payout.id]),
-        masked=masked,
+        shape=shape,
         rows=rows,
         words=WORDS,
         older=older,
@@ -144,8 +143,15 @@ async def export(request: DashboardRequest) -> Reply:
     async def find(after: Position | None) -> tuple[list[Row], Position | None]:
         return await _rows(request, payout, ROWS_AT_ONCE, after)
 
+    [shape] = await request.backend.ask(payouts.shapes, [payout])
+    account = shape.bank_account
+    same = {
+        "payout": str(shape.number),
+        "bank_references": " ".join(shape.bank_references),
+        "bank_account": "" if account is None else f"{account.bank} {account.last4}",
+    }
     name = f"payout-{request.tenant.mode}-{payout.number}.csv"
-    lines = csv_lines(request, COLUMNS, find, lambda row: 0, _cells)
+    lines = csv_lines(request, COLUMNS, find, lambda row: 0, lambda row: _cells(row) | same)
     return file_reply(request, name, lines)
 
 
