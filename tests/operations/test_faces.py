@@ -107,7 +107,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "payout.approve": {"total": "0.00"},
     "payout.file": {},
     "payout.settle": {},
-    "payout.return": {},
+    "payout.return": WHY,
     "bank.assign": {"reference": "FT0", "account": "7"},
     "bank.return": {"reference": "FT0"},
     "bank.charge": {"reference": "FT0"},

@@ -110,7 +110,9 @@ class Day:
         await self._must(self.desks[1], "/payouts/1", "/approve", **fields)
         await self._must(self.desks[1], "/payouts/1", "/send")
         [largest, *_] = self.orders
-        await self._must(self.desks[1], "/payouts/1", "/answer", answer=f"return {largest}")
+        await self._must(
+            self.desks[1], "/payouts/1", "/returned", order=largest, reason="Account closed"
+        )
 
     @property
     def orders(self) -> list[str]:

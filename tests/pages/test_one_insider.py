@@ -140,7 +140,7 @@ async def test_one_person_cannot_pay_out_and_two_can(controlled: Service) -> Non
 
     # An invented return would give the merchant the money a second time.
     top_up(ann, customer, "1000.00")
-    assert WAITS in ann.send(run, "/answer", answer=f"return {order}").text
+    assert WAITS in ann.send(run, "/returned", order=order, reason="Account closed").text
     assert (await balance_of(shop)).available == 0
     [movement] = waiting(ann)
     make_all(ann, [movement], 409)

@@ -201,7 +201,10 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
         row["amount"]: row["reference"]
         for row in service.execute("SELECT amount, reference FROM bank_orders")
     }
-    await page.get_by_role("button", name=f"The bank has returned {orders[20_000]}").click()
+    await page.get_by_role("link", name=f"the bank has returned {orders[20_000]}").click()
+    await look(page, "run-answer")
+    await page.get_by_label("Reason, in the bank's words").fill("Account closed")
+    await page.get_by_role("button", name="Yes, the bank has returned it").click()
     await expect(page.get_by_role("status")).to_contain_text("returned money is available")
     await look(page, "run-returned")
     assert (await balance_of(second)).available == 20_000

@@ -190,25 +190,38 @@ async def test_the_bank_answers_each_order(bank_service: Service, finance: Desk)
     shops = [await paid_shop(bank_service, 30_000), await paid_shop(bank_service, 20_000)]
     page, orders = await sent_run(bank_service, finance)
     assert len(orders) == 2
-    paid = finance.send(page, "/answer", answer=f"settle {orders[0]}")
+    asked = finance.get(f"{page}/paid", order=orders[0]).text
+    assert "Yes, the bank has paid it" in asked
+    assert orders[1] not in asked
+    paid = finance.send(page, "/paid", order=orders[0])
     assert "the bank has paid" in paid.text
-    assert finance.send(page, "/answer", answer=f"settle {orders[0]}").status_code == 409
-    back = finance.send(page, "/answer", answer=f"return {orders[1]}")
+    assert ">answered<" not in paid.text
+    assert finance.send(page, "/paid", order=orders[0]).status_code == 409
+    bank_words = "Account <b>closed</b>"
+    assert finance.send(page, "/returned", order=orders[1]).status_code == 422
+    back = finance.send(page, "/returned", order=orders[1], reason=bank_words)
     assert "available again" in back.text
-    assert finance.send(page, "/answer", answer=f"return {orders[1]}").status_code == 409
+    assert "Account &lt;b&gt;closed&lt;/b&gt;" in back.text
+    assert ">answered<" in back.text
+    assert ">answered<" in finance.get("/payouts").text
+    again = finance.send(page, "/returned", order=orders[1], reason=bank_words)
+    assert again.status_code == 409
     found = [await balance_of(shop) for shop in shops]
     assert sorted(each.available for each in found) in ([0, 20_000], [0, 30_000])
     assert [each.in_transit for each in found] == [0, 0]
-    for answer, status in (("", 422), ("return", 400), ("keep x", 422), ("settle LP9", 404)):
-        assert finance.send(page, "/answer", answer=answer).status_code == status
-    assert finance.send(page, "/answer", answer="settle").status_code == 409
+    assert finance.send(page, "/returned", reason=bank_words).status_code == 400
+    for path in ("/paid", "/returned"):
+        assert finance.send(page, path, order="LP9", reason=bank_words).status_code == 404
+        assert finance.get(page + path, order="LP9").status_code == 404
+    assert finance.send(page, "/paid").status_code == 409
 
 
 async def test_all_open_orders_are_paid_at_once(bank_service: Service, finance: Desk) -> None:
     for amount in (30_000, 20_000):
         await paid_shop(bank_service, amount)
     page, _ = await sent_run(bank_service, finance)
-    shown = finance.send(page, "/answer", answer="settle").text
+    assert "the bank has paid all 2" in finance.get(f"{page}/paid").text
+    shown = finance.send(page, "/paid").text
     assert "The bank has paid all open orders" not in shown
     assert shown.count(">settled<") >= 4
 
@@ -238,7 +251,7 @@ async def test_support_reads_runs_and_changes_nothing(bank_service: Service, fin
     assert "Approve the run" not in shown.text
     for path in ("/payouts/preview", f"{page}/file.csv", "/bank", "/float"):
         assert support.get(path).status_code == 403
-    for action in ("/approve", "/send", "/cancel", "/answer"):
+    for action in ("/approve", "/send", "/cancel", "/paid", "/returned"):
         assert support.send(page, action).status_code == 403
 
 

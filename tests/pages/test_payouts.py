@@ -78,6 +78,22 @@ def test_a_payout_and_the_ledger_name_each_other(owner: Owner, forms: Forms) -> 
     )
     page = forms.http.get(owner.url(f"/sandbox/money/payouts/{payout['id']}")).text
     assert order["reference"] in page
+    assert "Correct the bank account" not in page
+
+
+def test_a_returned_payout_leads_to_the_bank_account(owner: Owner, forms: Forms) -> None:
+    shop = owner.shop
+    paid = shop.payment(amount=10_000)
+    shop.control(f"payments/{paid['id']}/pay")
+    payout = shop.post("/sandbox/payouts").json()["data"]
+    shop.post(f"/sandbox/payouts/{payout['id']}/return")
+    shop.service.execute(
+        "UPDATE bank_orders SET return_reason = 'ACCOUNT <CLOSED>' WHERE payout_id = $1::uuid",
+        payout["id"].removeprefix("po_"),
+    )
+    page = forms.http.get(owner.url(f"/sandbox/money/payouts/{payout['id']}")).text
+    assert "ACCOUNT &lt;CLOSED&gt;" in page
+    assert re.search(r'href="[^"]*/sandbox/money/bank">Correct the bank account<', page)
 
 
 def test_a_bank_account_is_saved_and_changed_after_48_hours(owner: Owner, forms: Forms) -> None:

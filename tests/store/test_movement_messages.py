@@ -128,6 +128,7 @@ async def test_a_withdrawal_that_came_back_names_the_words_of_the_bank(dsn: str)
         ("withdrawal_cancelled", 800),
     ]
     assert found[0][2]["details"] == "LP000001R0001 ACCOUNT CLOSED"
+    assert found[0][2]["link"] == f"{ORIGIN}/app/withdraw"
 
 
 async def test_a_freeze_is_told_without_its_reason_and_a_silent_one_never(dsn: str) -> None:
@@ -163,7 +164,7 @@ async def test_owners_hear_of_payouts_and_of_money_that_the_operator_moved(dsn: 
         run = await shop.open_run()
         await shop.run(JoinRun(OPERATOR, sent.id, run.id))
         await shop.send(run.id)
-        await shop.run(AnswerPayout(OPERATOR, sent.id, "return"))
+        await shop.run(AnswerPayout(OPERATOR, sent.id, "return", reason="Name differs"))
         stopped = await shop.payout()
         await shop.run(CancelPayout(OPERATOR, stopped.id))
         found = await told(shop)
@@ -183,6 +184,9 @@ async def test_owners_hear_of_payouts_and_of_money_that_the_operator_moved(dsn: 
     assert contents["merchant_hold"]["reason"] == "Because"
     assert contents["payouts_paused"]["reason"] == "New account"
     assert contents["payout_sent"]["details"].startswith("BML •")
+    assert contents["payout_returned"]["details"] == "Name differs"
+    shop_pages = f"{ORIGIN}/dashboard/{shop.tenant.merchant_id}/live"
+    assert contents["payout_returned"]["link"] == f"{shop_pages}/money/bank"
     assert contents["payout_sent"]["link"].startswith(
         f"{ORIGIN}/dashboard/{shop.tenant.merchant_id}/live/money/payouts/po_"
     )

@@ -1,6 +1,6 @@
 """Payouts take exactly the movements since the last one, and their sum is the payout."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -151,6 +151,25 @@ async def test_a_run_sends_its_payouts_in_one_file(dsn: str) -> None:
         assert await shop.sums(again) == [("payout_returned", 20_000)]
         await shop.add_up()
         assert await shop.differences() == []
+
+
+async def test_the_next_pay_day_is_that_of_the_next_run(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await bank_account(shop)
+        thursday, sunday = date(2026, 11, 19), date(2026, 11, 22)
+
+        async def next_from(day: date) -> date:
+            return await reads.next_pay_day(shop.connection, day)
+
+        assert await next_from(thursday) == thursday
+        assert await next_from(thursday + timedelta(days=1)) == sunday
+        await shop.pay(10_000)
+        payout, run = await shop.payout(), await shop.open_run()
+        await shop.run(JoinRun(OPERATOR, payout.id, run.id))
+        assert await next_from(thursday) == thursday
+        await shop.send(run.id)  # on Thursday
+        assert await next_from(thursday) == sunday
+        assert await next_from(sunday) == sunday
 
 
 async def test_a_bank_may_return_what_it_has_confirmed(dsn: str) -> None:

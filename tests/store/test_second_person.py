@@ -21,6 +21,7 @@ from laari.rules.records import BankDetails, PendingMovement
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import movement_lists
+from laari.store.reads.money.payouts import orders
 from tests.actors import OPERATOR, PERSON
 from tests.store.payout_books import Shop, a_shop, bank_account, until_decided
 
@@ -216,8 +217,10 @@ async def test_an_invented_return_above_the_limit_credits_no_merchant(dsn: str) 
         refused = await imported(shop, "FT1", payout.amount, text)
         assert isinstance(refused, Refusal)
         assert "needs a second person" in refused.message
-        asked = await shop.run(AnswerPayout(ANN, payout.id, "return"))
+        asked = await shop.run(AnswerPayout(ANN, payout.id, "return", reason="Closed"))
         assert isinstance(await make(shop, asked), Made)
+        [order] = await orders(shop.connection, [payout.id])
+        assert order.return_reason == "Closed"
         assert (await imported(shop, "FT1", payout.amount, text)).line.use == "returned"
         assert await shop.differences() == []
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.operations.fields import Amount, Field, Number, Text
+from laari.operations.fields import Amount, Field, Number, Text, reason
 from laari.operations.operation import Context, Operation, Otherwise, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
@@ -18,6 +18,7 @@ from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, CancelRu
 from laari.rules.banking.payouts import tenant_of
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
+from laari.rules.lifecycle import RunState, run_state
 from laari.rules.money import MAX_MONEY
 from laari.rules.records import BankOrder, Payout, PayoutRun, PendingMovement, Tenant
 from laari.rules.refusals import Refusal, refuse
@@ -59,15 +60,16 @@ def order_shape(order: BankOrder) -> Shape:
         "payout_id": ids.show_id(ids.PAYOUT, order.payout_id),
         "amount": order.amount,
         "status": order.status,
+        "return_reason": order.return_reason,
     }
 
 
-def run_line(run: PayoutRun) -> dict[str, object]:
+def run_line(run: PayoutRun, state: RunState) -> dict[str, object]:
     """A run without its payouts."""
     return {
         "run": run.number,
         "day": str(run.day),
-        "status": run.status,
+        "status": state,
         "created_at": show_time(run.created_at),
         "created_by": run.created_by,
         "approved_by": run.approved_by,
@@ -84,7 +86,7 @@ async def run_shape(ask: Ask, run: PayoutRun) -> dict[str, object]:
     recent = await ask(payouts.new_accounts, joined, datetime.now(UTC))
     orders = await ask(payouts.orders, [each.id for each in joined])
     return {
-        **run_line(run),
+        **run_line(run, run_state(run, {each.status for each in joined})),
         "count": len(left),
         "total": sum(each.amount for each in left),
         "content": content_of(joined),
@@ -285,11 +287,11 @@ SETTLE = Operation(
 )
 
 
-async def _return(context: Context, target: Target) -> object:
+async def _return(context: Context, target: Target, reason: str | None) -> object:
     if target.payout_id is None:
         message = "Name a payout (po_…) or an order (LP…), not a run."
         return refuse("invalid_request", message)
-    command = AnswerPayout(context.actor, target.payout_id, "return", target.order)
+    command = AnswerPayout(context.actor, target.payout_id, "return", target.order, reason)
     return _listed(await context.submit(command))
 
 
@@ -297,7 +299,7 @@ RETURN = Operation(
     "payout.return",
     needs="payouts.run",
     subject=_named("PAYOUT|ORDER"),
-    fields=(),
+    fields=(reason(about="In the bank's words. The shop or the customer reads it."),),
     run=_return,
     shape=_shape,
     done="The answer is recorded. The returned money is available again.",

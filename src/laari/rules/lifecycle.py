@@ -1,6 +1,6 @@
 """The states of payments, payment requests, authorizations and payouts, and their transitions."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
@@ -10,6 +10,7 @@ from laari.rules.records import (
     Payment,
     PaymentRequest,
     PaymentStatus,
+    PayoutRun,
     PayoutStatus,
 )
 
@@ -20,6 +21,7 @@ Payable = TypeVar("Payable", Payment, PaymentRequest)
 # `overdue` after its deadline.
 State: TypeAlias = PaymentStatus | Literal["processing", "overdue"]
 Action: TypeAlias = Literal["pay", "reject", "reserve", "release", "cancel", "expire", "refund"]
+RunState: TypeAlias = Literal["requested", "approved", "sent", "answered", "cancelled"]
 Transitions: TypeAlias = Mapping[State, Mapping[Action, PaymentStatus]]
 
 # The allowed actions in each state, and the status after each; all others are refused.
@@ -114,6 +116,14 @@ def shown_state(
     if row.status == "pending" and not active:
         return "closed"
     return state
+
+
+def run_state(run: PayoutRun, statuses: Container[PayoutStatus]) -> RunState:
+    """The state of a run as people see it, by the statuses of its payouts.
+
+    A payout is `sent` until the bank has answered all of its orders.
+    """
+    return "answered" if run.status == "sent" and "sent" not in statuses else run.status
 
 
 def is_overdue(row: Payment | PaymentRequest | Authorization, now: datetime) -> bool:

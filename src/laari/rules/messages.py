@@ -129,6 +129,12 @@ class WalletMovementContent(MovementContent, frozen=True):
     balance: int
 
 
+class ReturnContent(WalletMovementContent, frozen=True):
+    """Money of a withdrawal that the bank returned; the link corrects the bank account."""
+
+    link: str
+
+
 class WithdrawalContent(MovementContent, frozen=True):
     """Money of a withdrawal that is back in the wallet."""
 
@@ -156,7 +162,7 @@ class PayoutContent(MovementContent, frozen=True):
     merchant: str
     number: str
     details: str  # the bank account, or the reason
-    link: str
+    link: str  # to the payout, or to correct the account
 
 
 class CancelledPayoutContent(MovementContent, frozen=True):
@@ -209,7 +215,7 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "refund": ShopMovementContent,
     "charge": ShopMovementContent,
     "correction": WalletMovementContent,
-    "withdrawal_returned": WalletMovementContent,
+    "withdrawal_returned": ReturnContent,
     "withdrawal_cancelled": WithdrawalContent,
     "wallet_frozen": FreezeContent,
     "wallet_unfrozen": FreezeContent,

@@ -621,6 +621,7 @@ class BankOrder(Struct, frozen=True):
     returned_at: datetime | None = None
     settled_transfer_id: UUID | None = None
     returned_transfer_id: UUID | None = None
+    return_reason: str | None = None  # in the bank's words
 
 
 BankLineUse = Literal[

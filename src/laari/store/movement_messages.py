@@ -24,6 +24,7 @@ from laari.rules.messages import (
     FundsContent,
     MerchantContent,
     PayoutContent,
+    ReturnContent,
     ShopMovementContent,
     WalletMovementContent,
     WithdrawalContent,
@@ -48,8 +49,8 @@ _CUSTOMER = """
 # A payment only if a merchant took it, and a cancelled withdrawal only if somebody else cancelled
 # it. The balance is the one after the movement.
 _MOVED = f"""
-SELECT x.kind, x.id AS object_id, p.tenant_id, t.amount, t.name, t.details, l.description,
-    o.reference IS NOT NULL AS is_returned, {_TO},
+SELECT x.kind, x.id AS object_id, p.tenant_id, t.amount, t.name, t.details, o.return_reason,
+    {_TO},
     w.balance - (
         SELECT coalesce(sum(later.amount), 0)::bigint FROM transactions later
         WHERE later.account = t.account AND later.recorded > t.recorded
@@ -60,7 +61,6 @@ LEFT JOIN payments p ON p.id = x.payment_id
 JOIN transactions t ON t.tid = x.tid
 JOIN wallets w ON w.account = t.account AND w.mode = 'live' {_CUSTOMER}
 LEFT JOIN bank_orders o ON o.returned_transfer_id = x.id
-LEFT JOIN bank_lines l ON l.order_reference = o.reference AND l.use = 'returned'
 WHERE x.xid > $1 AND x.xid <= $2 AND (
     x.kind IN ('topup', 'refund', 'adjustment')
     OR x.kind = 'payment' AND p.authorization_id IS NOT NULL
@@ -99,10 +99,9 @@ ORDER BY j.id
 _PAYOUTS = """
 SELECT r.before, r.after, t.id AS tenant_id, t.merchant_id, m.name, a.bank, a.account_number,
     (
-        SELECT string_agg(DISTINCT l.description, '; ') FROM bank_orders o
-        JOIN bank_lines l ON l.order_reference = o.reference AND l.use = 'returned'
+        SELECT string_agg(DISTINCT o.return_reason, '; ') FROM bank_orders o
         WHERE o.payout_id = r.key::uuid
-    ) AS description
+    ) AS return_reason
 FROM record_changes r
 JOIN tenants t ON t.id = (r.after::json ->> 'tenant_id')::bigint AND t.mode = 'live'
 JOIN merchants m ON m.id = t.merchant_id
@@ -236,10 +235,9 @@ def _moved(rows: Iterable[asyncpg.Record], origin: str) -> Iterator[Written]:
                 content = ShopMovementContent(
                     abs(amount), row["name"], row["details"], balance, f"{origin}/app/{path}"
                 )
-            case "withdrawal" if row["is_returned"]:
-                kind = "withdrawal_returned"
-                reason = row["description"] or NOT_GIVEN
-                content = WalletMovementContent(amount, reason, balance)
+            case "withdrawal" if row["return_reason"] is not None:
+                kind, link = "withdrawal_returned", f"{origin}/app/withdraw"
+                content = ReturnContent(amount, row["return_reason"], balance, link)
             case "withdrawal":
                 kind, content = "withdrawal_cancelled", WithdrawalContent(amount, balance)
             case other:
@@ -327,7 +325,8 @@ def _paid_out(rows: Iterable[asyncpg.Record], origin: str) -> Iterator[Written]:
         content: Struct
         if back > 0:
             kind: MessageKind = "payout_returned"
-            content = PayoutContent(back, name, number, row["description"] or NOT_GIVEN, link)
+            account_page = _page(origin, shop, "/money/bank")
+            content = PayoutContent(back, name, number, row["return_reason"], account_page)
         elif after.status == before.status:
             continue
         elif after.status == "sent":

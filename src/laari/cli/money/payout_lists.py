@@ -68,7 +68,10 @@ async def show(connection: Connection, what: str) -> dict[str, object]:
 async def runs(connection: Connection, limit: int) -> list[dict[str, object]]:
     """List runs, newest first."""
     found = await payouts.runs(connection, "live", limit)
-    return [{**run_line(each.run), "payouts": each.payouts, "total": each.total} for each in found]
+    return [
+        {**run_line(each.run, each.state), "payouts": each.payouts, "total": each.total}
+        for each in found
+    ]
 
 
 async def _find_payout(connection: Connection, text: str) -> Payout:

@@ -177,7 +177,8 @@ class ImportLine(Command[Imported]):
                 return refuse("conflict", message)
             payout = world.payouts[order.payout_id]
             tenant = payouts.tenant_of(world.tenants, payout)
-            outcome = payouts.answer(world, tenant, payout, order, action)
+            words = self.line.description
+            outcome = payouts.answer(world, tenant, payout, order, action, reason=words)
             if isinstance(outcome, Refusal):
                 return outcome
             tid = outcome.transfer.tid

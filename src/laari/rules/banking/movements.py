@@ -71,7 +71,8 @@ def command_of(movement: PendingMovement, actor: Actor) -> Controlled[Any]:
         case "return":
             about = _given(movement.reference)
             order = None if about.startswith(ids.PAYOUT) else about
-            return AnswerPayout(actor, _given(movement.payout_id), "return", order)
+            payout_id, reason = _given(movement.payout_id), movement.details
+            return AnswerPayout(actor, payout_id, "return", order, reason)
         case "bank_account":
             details = BankDetails(
                 _given(movement.holder), _given(movement.bank), _given(movement.account_number)

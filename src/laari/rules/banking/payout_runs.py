@@ -364,13 +364,14 @@ class AnswerPayout(Controlled[Payout]):
     """Records the bank's answer to one order, or to all orders of the payout that wait for one.
 
     Money that a person records as returned is credited again, so the rule of the second person
-    holds for it.
+    holds for it. Its owner reads the `reason`.
     """
 
     actor: Actor
     id: UUID
     action: Literal["settle", "return"]
     reference: str | None = None
+    reason: str | None = None
 
     def rows(self, needs: Needs) -> None:
         needs.payout(self.id)
@@ -379,6 +380,10 @@ class AnswerPayout(Controlled[Payout]):
 
     def busy(self) -> Refusal:
         return refuse("payout_conflict")
+
+    @property
+    def _why(self) -> str:
+        return self.reason or payouts.RETURNED
 
     @property
     def _about(self) -> str:
@@ -398,7 +403,7 @@ class AnswerPayout(Controlled[Payout]):
                 "return",
                 "live" if tenant is None else tenant.mode,
                 sum(order.amount for order in orders),
-                "Returned by the bank",
+                self._why,
                 account=payout.account,
                 tenant_id=payout.tenant_id,
                 payout_id=payout.id,
@@ -425,9 +430,12 @@ class AnswerPayout(Controlled[Payout]):
     ) -> Booked[Payout] | Refusal:
         answered, tid = payout, None
         for order in orders:
-            outcome = payouts.answer(world, tenant, answered, order, self.action)
+            outcome = payouts.answer(world, tenant, answered, order, self.action, reason=self._why)
             if isinstance(outcome, Refusal):
                 return outcome
             answered, tid = outcome.payout, outcome.transfer.tid
-        payouts.note_payout(world, self.actor, tenant, self.action, payout, after=answered)
+        why = self._why if self.action == "return" else None
+        payouts.note_payout(
+            world, self.actor, tenant, self.action, payout, after=answered, reason=why
+        )
         return Booked(answered, tid)

@@ -48,6 +48,7 @@ _EVENTS: dict[PayoutAction, EventType] = {
 
 
 WALLET_FROZEN = "The wallet is frozen."
+RETURNED = "Returned by the bank"  # without other words of the bank
 
 
 def merchant_stopped(is_active: bool, terms: PayoutTerms | None) -> str | None:
@@ -132,6 +133,7 @@ def note_payout(
     before: Payout | None,
     *,
     after: Payout,
+    reason: str | None = None,
 ) -> None:
     """An entry of the journal about a payout or a withdrawal."""
     what = "payout" if tenant is not None else "withdrawal"
@@ -145,6 +147,7 @@ def note_payout(
         mode=_mode(tenant),
         before={} if before is None else _watched(before),
         after=_watched(after),
+        reason=reason,
     )
 
 
@@ -361,12 +364,15 @@ def answer(
     payout: Payout,
     order: BankOrder,
     action: Literal["settle", "return"],
+    *,
+    reason: str = RETURNED,
 ) -> Answered | Refusal:
     """Books the bank's answer to one order.
 
-    Returned money is available at once. The payout is settled if all orders are, and returned with
-    the last answer if any order was. A bank may return an order that it has confirmed: if the
-    payout is returned already, its event is sent again with the new sum.
+    Returned money is available at once, and its owner reads the `reason`. The payout is settled if
+    all orders are, and returned with the last answer if any order was. A bank may return an order
+    that it has confirmed: if the payout is returned already, its event is sent again with the new
+    sum.
     """
     if action == "settle" and order.status != "sent":
         return refuse("payout_conflict", f"The order is {order.status}.")
@@ -387,9 +393,14 @@ def answer(
         after = replace(order, status="settled", settled_at=now, settled_transfer_id=moved.id)
     else:
         source = in_transit if order.status == "sent" else outside
-        why = "Returned by the bank"
-        moved = _give_back(world, tenant, payout, source, order.amount, why=why)
-        after = replace(order, status="returned", returned_at=now, returned_transfer_id=moved.id)
+        moved = _give_back(world, tenant, payout, source, order.amount, why=RETURNED)
+        after = replace(
+            order,
+            status="returned",
+            returned_at=now,
+            returned_transfer_id=moved.id,
+            return_reason=reason,
+        )
         payout = replace(payout, returned_amount=payout.returned_amount + order.amount)
         world.payouts.change(payout.id, payout)
     world.orders.change(order.reference, after)

@@ -48,7 +48,7 @@ TABLES = {
         kept=Kept(
             "reference",
             "reference payout_id place amount status settled_at returned_at settled_transfer_id "
-            "returned_transfer_id",
+            "returned_transfer_id return_reason",
         ),
     ),
     "late_transfers": Covered(

@@ -1129,9 +1129,11 @@ CREATE TABLE bank_orders (
     returned_at timestamptz,
     settled_transfer_id uuid UNIQUE,
     returned_transfer_id uuid UNIQUE,
+    -- The bank's words: of its line, or as a person recorded them. The owner reads them.
+    return_reason text CHECK (char_length(return_reason) BETWEEN 1 AND 500),
     UNIQUE (payout_id, place),
     CHECK (num_nulls(settled_at, settled_transfer_id) IN (0, 2)),
-    CHECK (num_nulls(returned_at, returned_transfer_id) IN (0, 2)),
+    CHECK (num_nulls(returned_at, returned_transfer_id, return_reason) IN (0, 3)),
     CHECK ((status = 'returned') = (returned_at IS NOT NULL)),
     CHECK (status <> 'settled' OR settled_at IS NOT NULL)
 );

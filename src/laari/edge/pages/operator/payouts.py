@@ -8,9 +8,10 @@ from laari.edge.pages.csv_files import csv_reply
 from laari.edge.pages.operator.forms import form, perform
 from laari.edge.pages.operator.request import OperatorRequest, Subject, in_words
 from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem, read_count
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
+from laari.operations.operation import Operation
 from laari.operations.payouts import (
     APPROVE,
     CANCEL,
@@ -18,7 +19,6 @@ from laari.operations.payouts import (
     SEND,
     SETTLE,
     Target,
-    find_target,
 )
 from laari.rules import ids
 from laari.rules.banking.approval import Control, approved_on, content_of, not_approver
@@ -27,6 +27,7 @@ from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.payout_runs import OpenRun, joining
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
+from laari.rules.lifecycle import run_state
 from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
 from laari.store import payout_filling
 from laari.store.postgres.pool import Connection
@@ -34,6 +35,7 @@ from laari.store.reads.money import bank_files, payouts
 from laari.store.reads.money.bank_files import ChangedFileError
 
 MOST_LISTED = 200
+NO_ORDER = FormProblem(404, "The run has no such order.")
 
 
 # == The list and the preview =====================================================================
@@ -107,7 +109,7 @@ async def _find(request: OperatorRequest) -> PayoutRun | None:
 
 class Content(NamedTuple):
     payouts: list[Payout]
-    orders: list[BankOrder]
+    orders: list[BankOrder]  # to the bank
     tenants: dict[int, Tenant]
     owned: list[Owned]  # of the payouts' owners
     new_accounts: list[payouts.NewAccount]
@@ -116,6 +118,10 @@ class Content(NamedTuple):
     @property
     def total(self) -> int:
         return sum(each.amount for each in self.payouts if each.status != "cancelled")
+
+    @property
+    def open_orders(self) -> list[BankOrder]:
+        return [each for each in self.orders if each.status == "sent"]
 
 
 async def _content(connection: Connection, run_id: UUID, now: datetime) -> Content:
@@ -149,6 +155,7 @@ async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
         run=run,
         content=content,
         seen=content_of(content.payouts),
+        state=run_state(run, {each.status for each in content.payouts}),
         by_id={each.id: each for each in content.payouts},
         file=await request.backend.ask(bank_files.bank_file, run.id),
         needs_another=not_approver(request.actor, control, request.now),
@@ -179,25 +186,54 @@ async def _download(request: OperatorRequest, run: PayoutRun) -> Reply:
     return csv_reply(f"laari-payouts-{run.number:06}.csv", made.content)
 
 
-async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
-    """The bank's answer to one order (`return LP…`), or all open orders are paid (`settle`)."""
-    answer, _, reference = request.form.get("answer", "").partition(" ")
-    declared = {"settle": SETTLE, "return": RETURN}.get(answer)
-    if declared is None:
-        return FormProblem(422, "Choose an order, and whether the bank paid or returned it.")
-    target: Target | None = Target(run)
-    if reference:
-        target = await request.backend.ask(find_target, reference)
-    if target is None or not await _is_of(request, run, target):
-        return request.missing()
-    return request.back_to(_page_of(run), await perform(request, declared, target))
+def _answer(path: str, declared: Operation[Target]) -> PageRoute[OperatorRequest]:
+    """The page and the form of one answer of the bank, about one order or all open ones."""
 
+    async def find(request: OperatorRequest, run: PayoutRun) -> tuple[Content, BankOrder | None]:
+        """The order that the form or the address names, if it names one."""
+        content = await request.backend.ask(_content, run.id, request.now)
+        name = request.form.get("order", request.query.get("order", ""))
+        if not name:
+            return content, None
+        named = [each for each in content.orders if each.reference == name]
+        if not named:
+            raise RefusedForm(NO_ORDER)
+        return content, named[0]
 
-async def _is_of(request: OperatorRequest, run: PayoutRun, target: Target) -> bool:
-    if target.run is not None:
-        return target.run.id == run.id
-    joined = await request.backend.ask(payouts.of_run, run.id)
-    return any(each.id == target.payout_id for each in joined)
+    async def show(request: OperatorRequest, run: PayoutRun) -> Reply:
+        try:
+            content, order = await find(request, run)
+        except RefusedForm:
+            return request.missing()
+        by_id = {each.id: each for each in content.payouts}
+        payout = None if order is None else by_id[order.payout_id]
+        accounts = [account for owned in content.owned for account in owned.accounts]
+        used = [each for each in accounts if payout and each.id == payout.bank_account_id]
+        return request.page(
+            "payout_answer.html",
+            run=run,
+            returns=declared is RETURN,
+            orders=content.open_orders if order is None else [order],
+            order=order,
+            payout=payout,
+            account=used[0] if used else None,
+            tenants=content.tenants,
+            masked=masked,
+        )
+
+    async def record(request: OperatorRequest, run: PayoutRun) -> Reply:
+        _, order = await find(request, run)
+        target = Target(run) if order is None else Target(None, order.payout_id, order.reference)
+        return request.back_to(_page_of(run), await perform(request, declared, target))
+
+    return PageRoute(
+        OperatorRequest,
+        f"/payouts/{{number}}{path}",
+        get=RUN.found(show),
+        post=RUN.found(record),
+        needs=declared.needs,
+        runs={declared.name: {}},
+    )
 
 
 async def _cancel_one(request: OperatorRequest) -> Reply:
@@ -222,12 +258,8 @@ ROUTES: Routes = [
     form(RUN, "/approve", APPROVE, _page_of),
     form(RUN, "/send", SEND, _page_of),
     RUN.form("/cancel", _cancel, needs=CANCEL.needs, runs={CANCEL.name: {}}),
-    RUN.form(
-        "/answer",
-        _answer,
-        needs=SETTLE.needs,
-        runs={SETTLE.name: {"answer": "settle"}, RETURN.name: {"answer": "return"}},
-    ),
+    _answer("/paid", SETTLE),
+    _answer("/returned", RETURN),
     PageRoute(
         OperatorRequest,
         "/payouts/{number}/file.csv",

@@ -46,6 +46,7 @@ async def show(request: WithdrawalRequest) -> Reply:
     wallet = seen_by_customer(status.wallet)
     accounts = (await ask(payouts.bank_accounts, [account]))[account]
     made = await ask(payouts.of_wallet, account, PAGE)
+    orders = await ask(payouts.orders, [each.id for each in made if each.returned_amount])
     return request.page(
         "withdraw.html",
         balance=wallet.balance,
@@ -54,6 +55,7 @@ async def show(request: WithdrawalRequest) -> Reply:
         coming=coming(accounts, request.now),
         masked=masked,
         withdrawals=made,
+        returned=[each for each in orders if each.return_reason is not None],
         last=made[0].number if made else 0,
         shown_id=lambda payout: ids.show_id(ids.PAYOUT, payout.id),
     )

@@ -1,15 +1,17 @@
 """Reading payouts, their runs and their movements."""
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple, cast
 from uuid import UUID
 
 from asyncpg import Connection
 
 from laari.rules.banking.bank_accounts import Owned
+from laari.rules.banking.bank_days import bank_day_from
 from laari.rules.banking.payouts import WALLET_FROZEN, merchant_stopped, not_payable
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
+from laari.rules.lifecycle import RunState, run_state
 from laari.rules.records import (
     MODES,
     ApprovedRun,
@@ -19,6 +21,7 @@ from laari.rules.records import (
     Payout,
     PayoutMovement,
     PayoutRun,
+    PayoutStatus,
     PayoutTerms,
     RunNumbers,
     Tenant,
@@ -331,13 +334,19 @@ class RunSummary(NamedTuple):
     run: PayoutRun
     payouts: int
     total: int
+    statuses: list[PayoutStatus]  # of its payouts
+
+    @property
+    def state(self) -> RunState:
+        return run_state(self.run, self.statuses)
 
 
 async def runs(connection: Connection, mode: Mode, limit: int) -> list[RunSummary]:
     """The newest runs, with the number and sum of their payouts."""
     rows = await connection.fetch(
         f"SELECT {', '.join(f'r.{name}' for name in PayoutRun.__struct_fields__)}, "
-        "count(p.id) AS payouts, coalesce(sum(p.amount), 0)::bigint AS total "
+        "count(p.id) AS payouts, coalesce(sum(p.amount), 0)::bigint AS total, "
+        "array_agg(DISTINCT p.status) AS statuses "
         "FROM payout_runs r LEFT JOIN payouts p ON p.run_id = r.id AND p.status <> 'cancelled' "
         "WHERE r.mode = $1 GROUP BY r.id ORDER BY r.number DESC LIMIT $2",
         mode,
@@ -348,6 +357,7 @@ async def runs(connection: Connection, mode: Mode, limit: int) -> list[RunSummar
             PayoutRun(**{name: row[name] for name in PayoutRun.__struct_fields__}),
             row["payouts"],
             row["total"],
+            row["statuses"],
         )
         for row in rows
     ]
@@ -437,6 +447,14 @@ async def preview(
         amount = money.balance - money.later - terms.fee
         found.append(Preview(tenant, money.balance, amount, terms.fee, refusal))
     return found
+
+
+async def next_pay_day(connection: Connection, today: date) -> date:
+    """The day on which the next run pays: today if banks work, unless today's run is sent."""
+    days_off = await holidays(connection)
+    day = bank_day_from(today, days_off)
+    last = await connection.fetchval("SELECT max(value_date) FROM bank_files")
+    return day if last is None or last < day else bank_day_from(last + timedelta(days=1), days_off)
 
 
 async def holidays(connection: Connection) -> dict[date, str]:

@@ -1,6 +1,5 @@
 """Payouts of a merchant, the movements they consist of, and the bank account they go to."""
 
-from datetime import timedelta
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -18,7 +17,6 @@ from laari.rules.banking.bank_accounts import (
     masked,
     read_details,
 )
-from laari.rules.banking.bank_days import bank_day_from
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
@@ -89,8 +87,7 @@ async def show(request: DashboardRequest) -> Reply:
     if found.next is not None:
         older = urlencode({"after": backend.cursors.make(_LISTING, tenant.id, *found.next)})
     accounts = (await backend.ask(payouts.bank_accounts, [tenant.id]))[tenant.id]
-    holidays = await backend.ask(payouts.holidays)
-    tomorrow = local_day(request.tenant_now) + timedelta(days=1)
+    today = local_day(request.tenant_now)
     return request.page(
         "payouts.html",
         rows=found.rows,
@@ -98,7 +95,7 @@ async def show(request: DashboardRequest) -> Reply:
         written={"after": ""} if "after" in request.query else {},
         balance=await backend.ask(balances.of_tenant, tenant.id),
         terms=await backend.ask(payouts.terms, tenant.id),
-        next_day=bank_day_from(tomorrow, holidays),
+        next_day=await backend.ask(payouts.next_pay_day, today),
         account=in_effect(accounts, request.now),
         coming=coming(accounts, request.now),
         masked=masked,
@@ -124,10 +121,12 @@ async def show_one(request: DashboardRequest) -> Reply:
     if next_place is not None:
         older = urlencode({"after": backend.cursors.make(listing, tenant.id, *next_place)})
     [shape] = await backend.ask(payouts.shapes, [payout])
+    orders = await backend.ask(payouts.orders, [payout.id])
     return await request.long_page(
         "payout.html",
         payout=payout,
         shape=shape,
+        reasons=list(dict.fromkeys(each.return_reason for each in orders if each.return_reason)),
         rows=rows,
         words=WORDS,
         older=older,
