@@ -79,6 +79,9 @@ UNJOURNALLED = {
     "/dashboard/login/code": "a part of the log-in",
     "/dashboard/forgotten": "for strangers; a message that is sent has its own log",
     "/payments/new": "creates have events and saved responses",
+    "/requests/new": "creates have events and saved responses",
+    "/authorizations/new": "creates have events and saved responses",
+    "/authorizations/{id}/charge": "in test_by_hand.py",
     "/webhooks/sample": "sends a sample event",
     # They have entries, and need more than this test prepares.
     "/application": "in test_application.py",

@@ -19,6 +19,8 @@ CHANGING = {
     "payments.create",
     "payments.cancel",
     "payments.refund",
+    "authorizations.create",
+    "authorizations.charge",
     "authorizations.cancel",
     "payouts.request",
     "bank.manage",

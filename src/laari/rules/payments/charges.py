@@ -5,7 +5,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from laari.rules import ids
+from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
+from laari.rules.journal import note_of_tenant
 from laari.rules.lifecycle import AuthorizationAction
 from laari.rules.payments import references
 from laari.rules.payments.authorizations import CURRENCY, find, move
@@ -92,3 +95,25 @@ class ChargeAuthorization(TenantCommand[Payment]):
         if original.amount != self.draft.amount:
             return references.differs(claim, "amount")
         return original
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeByHand(ChargeAuthorization):
+    """A charge by a person of the merchant, whom the journal names. Programs use credentials."""
+
+    actor: Actor
+
+    def decide(self, world: World) -> Payment | Refusal:
+        outcome = ChargeAuthorization.decide(self, world)
+        if isinstance(outcome, Payment) and outcome.id in world.payments.added:
+            note_of_tenant(
+                world,
+                self.actor,
+                self.tenant,
+                "authorization.charge",
+                "authorization",
+                ids.show_id(ids.AUTHORIZATION, self.authorization_id),
+                {},
+                {"amount": outcome.amount, "payment": ids.show_id(ids.PAYMENT, outcome.id)},
+            )
+        return outcome

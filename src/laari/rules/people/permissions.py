@@ -16,10 +16,12 @@ MAX_TILL = 10  # characters, as for the label of a payment
 
 MerchantPermission = Literal[
     "payments.read",  # also payment requests, and the overview
-    "payments.create",
+    "payments.create",  # also payment requests
     "payments.cancel",  # also payment requests
     "payments.refund",
     "authorizations.read",
+    "authorizations.create",
+    "authorizations.charge",
     "authorizations.cancel",
     "tills.close",
     "money.read",  # movements and sums of the whole merchant

@@ -8,7 +8,6 @@ from laari.edge.pages.dashboard import (
     join,
     journal,
     keys,
-    new_link,
     overview,
     payments,
     people,
@@ -18,6 +17,7 @@ from laari.edge.pages.dashboard import (
     signup,
     webhooks,
 )
+from laari.edge.pages.dashboard.by_hand import authorization, link, payment_request
 from laari.edge.pages.dashboard.money import export, money, movements, payouts, statement, tills
 from laari.edge.pages.routes import Routes
 
@@ -28,7 +28,9 @@ ROUTES: Routes = [
     *join.ROUTES,
     *application.ROUTES,
     *overview.ROUTES,
-    *new_link.ROUTES,
+    *link.ROUTES,
+    *payment_request.ROUTES,
+    *authorization.ROUTES,
     *export.ROUTES,
     *movements.ROUTES,
     *journal.ROUTES,

@@ -1,14 +1,18 @@
 """A payment link made by hand, under the rules of the merchant API."""
 
-import secrets
-
 from laari.edge.merchant.payments import CREATE
+from laari.edge.pages.dashboard.by_hand.typed import (
+    in_words,
+    new_reference,
+    read_amount,
+    read_deadline,
+)
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.money import MAX_PAYMENT_AMOUNT, money_text, read_rufiyaa
+from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.refusals import Refusal, invalid
 
 METADATA_ROWS = 6  # in the form; a program may send more
@@ -28,7 +32,7 @@ TEXTS = ("reference", "title", "description", "terminal_label", "bill_number", "
 
 
 async def show(request: DashboardRequest) -> Reply:
-    written = request.form or {"reference": f"LINK-{secrets.token_hex(4).upper()}"}
+    written = request.form or {"reference": new_reference("LINK")}
     return request.page("new_link.html", written=written, rows=METADATA_ROWS)
 
 
@@ -40,38 +44,21 @@ async def create(request: DashboardRequest) -> Reply | Problem:
         body["terminal_label"] = request.till  # whatever the form says
     outcome = await request.run(CREATE, body)
     if isinstance(outcome, Refusal):
-        return _in_words(outcome)
+        return in_words(outcome, NAMES)
     payment_id = ids.show_id(ids.PAYMENT, outcome.id)
     return request.redirect(f"/payments/{payment_id}", done="created")
 
 
 def _body(form: dict[str, str]) -> dict[str, object] | Refusal:
     """The form as a program would send it; the operation checks every field."""
-    amount = read_rufiyaa(form.get("amount", ""))
-    if amount is None:
-        return invalid("amount", "The amount must be a number such as 125 or 125.50.")
-    if amount < 1:
-        return invalid("amount", f"The amount must be at least {money_text(1)}.")
-    if amount > MAX_PAYMENT_AMOUNT:
-        return invalid("amount", f"The amount must be at most {money_text(MAX_PAYMENT_AMOUNT)}.")
+    amount = read_amount(form, "amount", NAMES["amount"], MAX_PAYMENT_AMOUNT)
+    if isinstance(amount, Refusal):
+        return amount
     metadata = _metadata(form)
     if isinstance(metadata, Refusal):
         return metadata
-    body: dict[str, object] = {name: form.get(name, "") for name in TEXTS}
-    body |= {"amount": amount, "metadata": metadata}
-    if deadline := form.get("expires_at", "").strip():
-        # Browsers omit the seconds if they are zero.
-        body["expires_at"] = f"{deadline}:00" if deadline.count(":") == 1 else deadline
-    return body
-
-
-def _in_words(refusal: Refusal) -> Refusal:
-    """The API's message with the field's name of the form instead of its own."""
-    name = (refusal.field or "").partition(".")[0]
-    rest = refusal.message.removeprefix(refusal.field or "")
-    if name not in NAMES or rest == refusal.message:
-        return refusal
-    return refusal._replace(message=NAMES[name] + rest)
+    texts = {name: form.get(name, "") for name in TEXTS}
+    return {**texts, "amount": amount, "metadata": metadata, **read_deadline(form)}
 
 
 def _metadata(form: dict[str, str]) -> dict[str, str] | Refusal:
