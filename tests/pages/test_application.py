@@ -197,3 +197,16 @@ async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> Non
 async def test_a_pause_shows_its_reason(service: Service, shop: Shop) -> None:
     service.laari("merchant", "update", shop.id, "--inactive", "--reason", "Papers <b>late</b>")
     assert "paused this shop: Papers &lt;b&gt;late&lt;/b&gt;" in shop.get().text
+
+
+async def test_forms_of_one_page_have_fields_of_their_own(service: Service, shop: Shop) -> None:
+    """Otherwise the label of the second password would lead to the first."""
+    service.execute(
+        "UPDATE sessions SET authenticated_at = authenticated_at - interval '11 minutes' "
+        "WHERE person_id = (SELECT person_id FROM memberships WHERE merchant_id = $1)",
+        shop.id,
+    )
+    page = shop.get("/application").text
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert page.count('name="password"') == 2
+    assert len(ids) == len(set(ids))
