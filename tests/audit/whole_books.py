@@ -7,7 +7,10 @@ from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
+from laari.rules.ids import CUSTOMER, show_id
+from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
+from laari.rules.people_records import Case
 from laari.rules.records import PendingMovement
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
@@ -61,7 +64,7 @@ async def import_statement(shop: Shop) -> None:
 
 
 async def write_records(dsn: str) -> None:
-    """Waiting movements in every state, an application, fees that changed and a note."""
+    """Waiting movements in every state, an application, fees that changed, cases and a note."""
     async with a_shop(dsn, above=900) as shop:
         account = shop.payer.account
         top_ups = [
@@ -84,6 +87,15 @@ async def write_records(dsn: str) -> None:
             "SELECT customer_id FROM wallets WHERE account = $1", account
         )
         await decided(connection, AddNote(OPERATOR, customer, "Called, and knew the last payment"))
+        themselves = Actor("customer", show_id(CUSTOMER, customer))
+        paid = [payment.payment_reference, (await shop.pay(1_000)).payment_reference]
+        _, answered = [
+            await shop.run(OpenCase(themselves, customer, account, tid, "I was at sea"))
+            for tid in paid
+        ]
+        assert isinstance(answered, Case)
+        answer = AnswerCase(OPERATOR, answered.id, customer, answered.tid, "resolved", "Refunded")
+        assert isinstance(await shop.run(answer), Case)
         async with connection.transaction():
             new = await sign_up(
                 connection, OPERATOR, MASTER, 10, name="Boat", email="boat@shop.example"

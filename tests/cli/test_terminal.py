@@ -276,11 +276,12 @@ PREPARED = {
     *("bank match", "bank unmatch"),
     "wallet withdraw",
 }
-# They need an application, a waiting movement, a sale or a contact, which their own tests have:
-# test_approval.py, test_second_operator.py, test_till_closings.py and test_contact_changes.py.
+# They need an application, a waiting movement, a sale, a case or a contact, which their own tests
+# have: test_approval.py, test_second_operator.py, test_till_closings.py, pages/test_wallet_cases.py
+# and test_contact_changes.py.
 PREPARED |= {
     *("merchant approve", "application submit", "application show", "application refuse"),
-    *("movement confirm", "movement refuse", "till close"),
+    *("movement confirm", "movement refuse", "till close", "case answer"),
     *("customer set-contact", "customer confirm-contact", "customer cancel-contact"),
 }
 # They end with status 1 on the stage: nothing is served there, and it has no embedded database.

@@ -169,12 +169,13 @@ async def test_pages_do_not_wait_for_the_rows_of_an_export() -> None:
         await answer.wait()
         return [], None
 
-    async def still_may(permission: str) -> bool:
+    async def may_still_export() -> bool:
         return True
 
     backend: Any = SimpleNamespace(heavy=Heavy())
-    shop = SimpleNamespace(id="mrc_1")
-    request: Any = SimpleNamespace(backend=backend, still_may=still_may, merchant=shop)
+    request: Any = SimpleNamespace(
+        backend=backend, may_still_export=may_still_export, file_owner="mrc_1"
+    )
     lines = csv_lines(request, ["id"], find, lambda payment: 0, lambda payment: {})
     await anext(lines)  # the names of the columns
     rest = asyncio.create_task(_all(lines))

@@ -16,7 +16,7 @@ from laari.workers.messages.smtp import compose
 from laari.workers.messages.texts import TEXTS, write
 from tests.messages.outbox import CONTENT, FROM, LINK, NOW, leased
 
-RECEIPT = ReceiptContent("Seagull", 5, "Tea", NOW, "0123456789ABCDEF", "order-7", LINK)
+RECEIPT = ReceiptContent("Payment to Seagull", 5, "Tea", NOW, "0123456789ABCDEF", LINK)
 
 
 def braces(text: str) -> set[str]:
@@ -72,7 +72,7 @@ def test_a_payment_request_in_english() -> None:
 @pytest.mark.parametrize("code", ["en", "dv"])
 def test_a_receipt_names_everything(code: Language) -> None:
     text = write(leased(RECEIPT, "receipt", language=code), "email")
-    for value in ("Seagull", "MVR 0.05", "Tea", "14:30", "0123456789ABCDEF", "order-7", LINK):
+    for value in ("Payment to Seagull", "MVR 0.05", "Tea", "14:30", "0123456789ABCDEF", LINK):
         assert value in text
 
 

@@ -13,16 +13,18 @@ import pytest
 from laari.cli.main import cli
 from laari.edge.pages.app import ROUTES
 from laari.operations.every import OPERATIONS
-from laari.operations.fields import Amount, Day, Field, Flag, Text
+from laari.operations.fields import Amount, Choice, Day, Field, Flag, Text
 from laari.operations.operation import Operation
 from laari.rules import ids
 from laari.rules.banking.payout_runs import OpenRun
 from laari.rules.calendar import local_day
 from laari.rules.money import read_rufiyaa
+from laari.rules.people.cases import AnswerCase
 from tests.actors import OPERATOR
 from tests.deciding import done
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
+from tests.pages.wallets import reported
 from tests.serving import Service
 
 # The address of the form, and the fields that choose the operation.
@@ -58,6 +60,16 @@ async def _movement(service: Service) -> Named:
     return Named({"movement_id": missing}, {}, [missing])
 
 
+async def _case(service: Service) -> Named:
+    """That was answered."""
+    case = await reported(service)
+    await done(
+        service.dsn, AnswerCase(OPERATOR, case.id, case.customer_id, case.tid, "rejected", "No")
+    )
+    shown = ids.show_id(ids.CASE, case.id)
+    return Named({"case_id": shown}, {}, [shown])
+
+
 async def _run(service: Service) -> Named:
     """Without payouts."""
     yesterday = local_day(datetime.now(UTC)) - timedelta(days=1)
@@ -76,6 +88,7 @@ NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
     "merchant": _merchant,
     "shop": _shop,
     "movement": _movement,
+    "case": _case,
     "run": _run,
     "target": _run,
 }
@@ -98,6 +111,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "wallet.adjust": {"amount": "-9999999.00", "details": "Asked"},
     "wallet.withdraw": {**AMOUNT, "last": "0"},
     "wallet.bank": {"holder": "Ali", "bank": "BML", "number": "MV 12"},
+    "case.answer": {"outcome": "resolved", "answer": "The shop has refunded it."},
     "movement.confirm": {},
     "movement.refuse": WHY,
     "merchant.hold": {**AMOUNT, **WHY, "earlier": "0"},
@@ -161,6 +175,8 @@ def example(field: Field) -> str:
             return "2026-01-01"
         case Flag():
             return ""
+        case Choice(values):
+            return values[0]
         case _:
             return "1"
 

@@ -16,7 +16,7 @@ from tests.cli.test_approval import ANSWERS
 from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop, seen_in
 from tests.pages.operators import COOKIE, PASSWORD, Desk, desk_of, new_operator, session_of
 from tests.pages.people import Customer, Visitors, new_customer
-from tests.pages.wallets import busy_wallet
+from tests.pages.wallets import busy_wallet, reported
 from tests.serving import Merchant, Service
 
 Shot = Callable[[Visitors, Service, Page], Awaitable[None]]
@@ -233,6 +233,11 @@ async def payment(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/operator/payments/{made['id']}")
 
 
+async def case(visitors: Visitors, service: Service, page: Page) -> None:
+    found = await reported(service, "I was at sea on Friday, and my phone was at home.")
+    await _at("open", f"/cases/case_{found.id.hex}", "support")(visitors, service, page)
+
+
 def _customer(day: Day) -> str:
     return day.customer_page
 
@@ -257,6 +262,8 @@ SHOTS: dict[str, Shot] = {
     "operator-customer": _at("call", _customer),
     "operator-customer-actions": _opened(_at("call", _customer), *ACTIONS),
     "operator-customer-frozen": frozen,
+    "operator-case": case,
+    "operator-cases": _at("open", "/cases", "support"),
     "operator-merchants": _at("call", "/merchants"),
     "operator-merchant": _at("call", _shop),
     "operator-merchant-actions": _opened(_at("call", _shop), *MOVED, "Pause this merchant"),

@@ -266,7 +266,7 @@ async def test_a_customer_sets_a_forgotten_password(
     await page.get_by_label("Password").fill(NEW)
     await page.get_by_role("button", name="Log in").click()
     await page.goto(f"{mailing.origin}/app/password")
-    await heading(page).to_have_text("Change your password")
+    await heading(page).to_have_text("Account")
     await expect(page.get_by_text("(this one)")).to_be_visible()
     assert await serious_violations(page) == []
     assert await sideways_scroll(page) <= 0

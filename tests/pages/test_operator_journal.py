@@ -36,6 +36,7 @@ UNJOURNALLED = {
     **dict.fromkeys((path for path in FORMS if path.startswith("/float")), "the same"),
     "/money/movements/{movement_id}/make": "test_second_operator.py",
     "/money/movements/{movement_id}/refuse": "the same",
+    "/cases/{case_id}/answer": "test_wallet_cases.py",
 }
 TOMORROW = local_day(datetime.now(UTC)) + timedelta(days=1)
 WHY = {"reason": "Asked"}

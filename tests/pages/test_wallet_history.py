@@ -147,16 +147,33 @@ async def test_a_refund_and_its_payment_lead_to_each_other(
     of_payment = page.locator(f"[id='{paid.payment_reference}']")
     for part in parts:
         tid = part.refund.tid
-        back = page.locator(f"[id='{tid}']").get_by_role("link")
+        back = page.locator(f"[id='{tid}']").get_by_role("link", name="Refund of payment")
         await expect(back).to_have_text(f"Refund of payment {paid.payment_reference}")
-        there = of_payment.locator(f"a[href='/app/transactions?at={tid}#{tid}']")
+        there = of_payment.locator(f"a[href='/app/transactions/{tid}']")
         await expect(there).to_have_text(re.compile(r"Refunded: MVR.(25|10)\.00"))
-    await page.locator(f"[id='{parts[0].refund.tid}']").get_by_role("link").click()
-    await expect(page.locator("li.line").first).to_have_id(paid.payment_reference)
-    await expect(page.locator("li.line").first).to_contain_text("10.00")
+    await of_payment.get_by_role("link", name="Seagull Café").click()
+    await heading(page).to_have_text("Payment to Seagull Café")
+    await expect(page.locator(".amount")).to_have_text("MVR\N{NO-BREAK SPACE}100.00")
+    await expect(page.get_by_role("button", name="Print the receipt")).to_be_visible()
     assert await serious_violations(page) == []
     assert await sideways_scroll(page) <= 0
-    # Of another customer nothing is shown or linked.
+    await page.get_by_role("link", name=parts[1].refund.tid).click()
+    await heading(page).to_have_text("Refund from Seagull Café")
+    await expect(page.get_by_role("link", name=paid.payment_reference)).to_be_visible()
+    # Of another customer nothing is shown.
+    visitors.expected_statuses = {404}
     other = await new_customer(service)
-    page = await open_app(visitors, other, f"/app/transactions?at={paid.payment_reference}")
-    await expect(page.get_by_text(paid.payment_reference)).to_have_count(0)
+    page = await open_app(visitors, other, f"/app/transactions/{paid.payment_reference}")
+    await heading(page).to_have_text("This page does not exist")
+
+
+async def test_the_receipt_of_a_failed_line_says_why_and_is_not_sent(
+    visitors: Visitors, live_shop: Merchant
+) -> None:
+    page = await open_app(visitors, await busy_wallet(live_shop), "/app/transactions")
+    failed = page.get_by_role("listitem").filter(has_text="whole café")
+    await failed.get_by_role("link").click()
+    await expect(page.get_by_text("The balance was too low")).to_be_visible()
+    await expect(page.get_by_text("No money moved")).to_be_visible()
+    await expect(page.get_by_role("button", name="Send by")).to_have_count(0)
+    assert await serious_violations(page) == []

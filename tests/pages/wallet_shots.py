@@ -127,6 +127,32 @@ async def paid_request(visitors: Visitors, service: Service, page: Page) -> None
     await page.get_by_role("link", name="Lunch for four").click()
 
 
+def _receipt(*, dhivehi: bool = False) -> Shot:
+    """Of a payment, with the form for "This was not me" open."""
+
+    async def show(visitors: Visitors, service: Service, page: Page) -> None:
+        await (_dhivehi if dhivehi else _at)("/app/transactions")(visitors, service, page)
+        await page.get_by_role("listitem").filter(has_text="Lunch").get_by_role("link").click()
+        await page.locator("summary", has_text="…").last.click()
+
+    return show
+
+
+async def failed(visitors: Visitors, service: Service, page: Page) -> None:
+    await _at("/app/transactions")(visitors, service, page)
+    await page.get_by_role("listitem").filter(has_text="whole").get_by_role("link").click()
+
+
+def _account(*, dhivehi: bool = False) -> Shot:
+    """With the form for another mobile number open."""
+
+    async def show(visitors: Visitors, service: Service, page: Page) -> None:
+        await (_dhivehi if dhivehi else _at)("/app/password")(visitors, service, page)
+        await page.locator("section[aria-labelledby=mobile] summary").click()
+
+    return show
+
+
 async def empty(visitors: Visitors, service: Service, page: Page) -> None:
     await visitors.log_in(page.context, await new_customer(service, balance=0))
     await page.goto(f"{service.origin}/app")
@@ -145,7 +171,7 @@ SHOTS: dict[str, Shot] = {
     "wallet-requests-dhivehi": _dhivehi("/app/requests"),
     "wallet-authorizations-dhivehi": _dhivehi("/app/authorizations"),
     "wallet-withdraw-dhivehi": _dhivehi("/app/withdraw"),
-    "wallet-password-dhivehi": _dhivehi("/app/password"),
+    "wallet-password-dhivehi": _account(dhivehi=True),
     "wallet-keys-dhivehi": _dhivehi("/app/keys"),
     "wallet-login-dhivehi": login_dhivehi,
     "wallet-requests": _at("/app/requests"),
@@ -153,7 +179,7 @@ SHOTS: dict[str, Shot] = {
     "wallet-authorizations": _at("/app/authorizations"),
     "wallet-authorization": authorization,
     "wallet-keys": keys,
-    "wallet-password": _at("/app/password"),
+    "wallet-password": _account(),
     "wallet-signup": signup,
     "wallet-signup-dhivehi": signup_dhivehi,
     "wallet-signup-wrong": signup_wrong,
@@ -162,6 +188,11 @@ SHOTS: dict[str, Shot] = {
     "wallet-withdraw": withdraw,
     "wallet-withdraw-wrong": withdraw_wrong,
     "wallet-paid-request": paid_request,
+    "wallet-receipt": _receipt(),
+    "wallet-receipt-dhivehi": _receipt(dhivehi=True),
+    "wallet-receipt-failed": failed,
+    "wallet-statement": _at("/app/statement"),
+    "wallet-statement-dhivehi": _dhivehi("/app/statement"),
     "wallet-empty": empty,
     "wallet-forgotten": forgotten,
     "wallet-must-change": must_change,

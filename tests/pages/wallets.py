@@ -8,11 +8,13 @@ from uuid import UUID
 from playwright.async_api import Page, expect
 
 from laari.rules import ids
-from laari.rules.actors import Payer
+from laari.rules.actors import Actor, Payer
 from laari.rules.command import Command
 from laari.rules.payments.authorizations import ApproveAuthorization, SuspendAuthorization
 from laari.rules.payments.payment_requests import PayRequest, RejectRequest, ReserveRequest
 from laari.rules.payments.payments import PayPayment
+from laari.rules.people.cases import OpenCase
+from laari.rules.people_records import Case
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
@@ -109,6 +111,23 @@ async def answer(
     await submit(
         shop.service, command(await tenant_of(shop), request_id, Payer(customer.account, "live"))
     )
+
+
+async def reported(service: Service, text: str = "I was at sea.") -> Case:
+    """A case of a new customer, about a payment that somebody else made."""
+    shop = await asyncio.to_thread(service.merchant, mode="live", name="Seagull Café")
+    customer = await new_customer(service)
+    await pay(shop, customer, await asyncio.to_thread(shop.payment))
+    (line,) = await execute(
+        service,
+        "SELECT tid FROM transactions WHERE account = $1 AND type = 'payment'",
+        customer.account,
+    )
+    themselves = Actor("customer", ids.show_id(ids.CUSTOMER, customer.id))
+    case: Case = await submit(
+        service, OpenCase(themselves, customer.id, customer.account, line["tid"], text)
+    )
+    return case
 
 
 async def approved(

@@ -1,5 +1,6 @@
 """The rules of contact changes without a database: every order of steps, and who may take them."""
 
+import dataclasses
 import os
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.journal import SETTINGS, state
 from laari.rules.people.contact_changes import (
+    BY_CUSTOMER,
     CODE_LIFE,
     MOST_ATTEMPTS,
     STOP_LINK,
@@ -169,3 +171,73 @@ def test_a_link_stops_its_own_change_only() -> None:
     for other in (b"", mine[:-1]):
         assert book.run(StopContactChange(AISHA.id, book.last.id, other, None)).status == 404
     assert book.run(StopContactChange(AISHA.id, book.last.id, mine, None)).status == "stopped"
+
+
+THEMSELVES = Actor("customer", f"cus_{AISHA.id.hex}")
+
+
+def of_their_own(*, value: str = "7779999", lost: bool = False) -> RequestContactChange:
+    return RequestContactChange(
+        THEMSELVES, AISHA.id, "mobile", value, reason=BY_CUSTOMER, lost=lost
+    )
+
+
+def sent(world: World) -> list[tuple[str, str]]:
+    return [(message.kind, message.recipient) for message in world.messages]
+
+
+def test_customers_change_their_own_contacts_and_no_others() -> None:
+    book = Book()
+    assert book.run(of_their_own()).status == "waiting"
+    other = Actor("customer", f"cus_{UUID(int=8).hex}")
+    for command in (
+        confirm(CODE, other),
+        cancel(other),
+        dataclasses.replace(of_their_own(), actor=other),
+    ):
+        assert book.run(command).status == 403
+    assert book.run(confirm(CODE, THEMSELVES)).effective_at == NOW + DAY
+    assert book.run(cancel(THEMSELVES)).status == "cancelled"
+
+
+def test_a_lost_contact_gets_a_notice_without_the_link() -> None:
+    book = Book()
+    book.run(of_their_own(lost=True))
+    world = book.world()
+    confirm(CODE, THEMSELVES).decide(world)
+    assert sent(world) == [("contact_lost", "+9607771234"), ("contact_change", "a@example.mv")]
+    lost, link = (json.decode(message.parameters) for message in world.messages)
+    assert "link" not in lost
+    assert "/app/contact/" in link["link"]
+
+
+@pytest.mark.parametrize("channels", [{"sms"}, {"email"}, set()])
+def test_a_change_alone_needs_a_code_and_a_link_that_arrives(channels: set[str]) -> None:
+    book = Book()
+    world = book.world()
+    world.channels = frozenset(channels)
+    assert of_their_own(lost=True).decide(world).code == "conflict"
+    book.customer = replace(AISHA, email=None)
+    assert book.run(of_their_own(lost=True)).code == "conflict"
+    assert book.run(of_their_own()).status == "waiting"
+
+
+def test_a_customer_does_not_learn_whose_a_contact_is() -> None:
+    book = Book()
+    world = book.world()
+    world.contact_holders["live", "mobile", "7779999"] = UUID(int=8)
+    change = of_their_own().decide(world)
+    assert isinstance(change, ContactChange)
+    assert change.has_code
+    assert sent(world) == [("contact_taken", "+9607779999")]
+
+
+def test_only_an_operator_confirms_without_a_code() -> None:
+    book = Book()
+    world = book.world()
+    world.channels = frozenset()
+    request().decide(world)
+    book.changes |= world.contact_changes.added
+    without = ConfirmContactChange(THEMSELVES, AISHA.id, "mobile", None, None, "it is me", DAY)
+    assert book.run(without).status == 403
+    assert book.run(dataclasses.replace(without, actor=OPERATOR)).status == "confirmed"

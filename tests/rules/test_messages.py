@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from laari.rules import ids
-from laari.rules.messages import CONTENTS, ReceiptContent, RequestContent
-from laari.rules.payments.payment_requests import CreateRequest, RequestDraft, SendReceipt
+from laari.rules.messages import CONTENTS, RequestContent
+from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
 from laari.rules.records import Contact, Message, MessageKind, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
@@ -34,15 +34,6 @@ def world_of(channels: frozenset[str] = BOTH, contact: Contact = AISHA) -> World
 def asked(world: World, draft: RequestDraft = DRAFT) -> PaymentRequest:
     request = CreateRequest(SHOP, draft, designated=False).decide(world)
     assert isinstance(request, PaymentRequest)
-    return request
-
-
-def paid(world: World) -> PaymentRequest:
-    request = msgspec.structs.replace(
-        asked(world), status="paid", paid_at=NOW, payment_reference="0123456789ABCDEF"
-    )
-    world.requests.add(request.id, request)
-    world.messages.clear()
     return request
 
 
@@ -95,7 +86,6 @@ def test_a_sandbox_sends_nothing() -> None:
     world = world_of()
     outcome = CreateRequest(SANDBOX, DRAFT, designated=True).decide(world)
     assert isinstance(outcome, PaymentRequest)
-    assert SendReceipt(SANDBOX, paid(world).id, AISHA).decide(world)
     assert world.messages == []
 
 
@@ -109,37 +99,6 @@ def test_a_refused_or_repeated_request_sends_nothing() -> None:
     asked(world)
     asked(world)
     assert len(world.messages) == 1
-
-
-def test_a_receipt_has_the_references_of_the_payment() -> None:
-    world = world_of()
-    request = paid(world)
-    assert SendReceipt(SHOP, request.id, AISHA).decide(world) == request
-    [message] = world.messages
-    assert (message.kind, *sent_to(message)) == ("receipt", "email", "aisha@laari.test")
-    content = msgspec.json.decode(message.parameters, type=ReceiptContent)
-    assert (content.payment_reference, content.reference, content.paid_at) == (
-        *("0123456789ABCDEF", "order-7"),
-        NOW,
-    )
-
-
-def test_only_the_payer_gets_a_receipt_and_only_of_a_paid_request() -> None:
-    world = world_of()
-    pending = asked(world)
-    stranger = msgspec.structs.replace(AISHA, account=ACCOUNT + 1)
-    other_shop = msgspec.structs.replace(SHOP, id=2)
-    world.messages.clear()
-    for command, code in (
-        (SendReceipt(SHOP, pending.id, AISHA), "payment_conflict"),
-        (SendReceipt(SHOP, pending.id, stranger), "payment_request_not_found"),
-        (SendReceipt(other_shop, pending.id, AISHA), "payment_request_not_found"),
-        (SendReceipt(SHOP, uuid4(), AISHA), "payment_request_not_found"),
-    ):
-        outcome = command.decide(world)
-        assert isinstance(outcome, Refusal)
-        assert outcome.code == code
-    assert world.messages == []
 
 
 def test_every_kind_of_message_has_its_content() -> None:

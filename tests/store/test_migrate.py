@@ -138,7 +138,7 @@ SMALL = """
     wallet_keys
 """.split()
 SMALL += """
-    applications contact_changes customer_identities customer_notes customer_signups fee_history
+    applications cases contact_changes customer_identities customer_notes customer_signups fee_history
     pending_movements record_changes scheduled_fees till_closings
 """.split()
 

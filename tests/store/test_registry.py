@@ -85,6 +85,10 @@ LOOKUP_KEYS: dict[str, Any] = {
     "log_ins_of": UUID(int=7),
     "factor_required": UUID(int=7),
     "invitation_mails": "a@laari.test",
+    "line_cases": "0123456789ABCDEF",
+    "open_cases": UUID(int=7),
+    "receipts_sent": UUID(int=7),
+    "lines": "0123456789ABCDEF",
 }
 # The other look-ups find nothing. A merchant without any movement has a balance too.
 FOUND: dict[str, Any] = {
@@ -107,6 +111,8 @@ FOUND: dict[str, Any] = {
     "log_ins_of": {UUID(int=7): frozenset()},
     "factor_required": {UUID(int=7): False},
     "invitation_mails": {"a@laari.test": ()},
+    "open_cases": {UUID(int=7): 0},
+    "receipts_sent": {UUID(int=7): 0},
 }
 
 

@@ -24,6 +24,7 @@ from laari.cli.money.wallets import wallet
 from laari.cli.payments import payment
 from laari.cli.people import contacts, identities
 from laari.cli.people.applications import application
+from laari.cli.people.cases import case
 from laari.cli.people.clients import client
 from laari.cli.people.customers import customer
 from laari.cli.people.merchants import merchant
@@ -55,6 +56,7 @@ for command in (
     application,
     client,
     customer,
+    case,
     session,
     operator,
     person,

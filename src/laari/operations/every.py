@@ -2,6 +2,7 @@
 
 from laari.operations import (
     bank,
+    cases,
     customers,
     merchant_money,
     merchants,
@@ -11,7 +12,7 @@ from laari.operations import (
 )
 from laari.operations.operation import AnyOperation, Operation
 
-SUBJECTS = (customers, wallets, movements, merchants, merchant_money, payouts, bank)
+SUBJECTS = (customers, cases, wallets, movements, merchants, merchant_money, payouts, bank)
 OPERATIONS: tuple[AnyOperation, ...] = tuple(
     each for subject in SUBJECTS for each in vars(subject).values() if isinstance(each, Operation)
 )

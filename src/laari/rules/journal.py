@@ -19,6 +19,7 @@ from msgspec import Struct, json, structs
 from laari.rules import ids
 from laari.rules.actors import OPERATOR_KINDS, Actor
 from laari.rules.people_records import (
+    Case,
     ContactChange,
     Customer,
     CustomerIdentity,
@@ -85,6 +86,11 @@ CONTACT_CHANGE = Setting(
     "contact_change",
     lambda change: ids.show_id(ids.CONTACT_CHANGE, change.id),
     tuple(name for name in ContactChange.__struct_fields__ if name not in ("id", "attempts")),
+)
+CASE = Setting(
+    "case",
+    lambda case: ids.show_id(ids.CASE, case.id),
+    tuple(name for name in Case.__struct_fields__ if name != "id"),
 )
 WALLET = Setting(
     "wallet",
@@ -173,6 +179,7 @@ SETTINGS: dict[type[Struct], Setting] = {
     WalletKey: WALLET_KEY,
     Customer: CUSTOMER,
     ContactChange: CONTACT_CHANGE,
+    Case: CASE,
     Person: PERSON,
     Membership: MEMBERSHIP,
     Invitation: INVITATION,

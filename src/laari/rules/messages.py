@@ -31,13 +31,12 @@ class RequestContent(Struct, frozen=True):
 
 
 class ReceiptContent(Struct, frozen=True):
-    """The values for the text of a receipt."""
+    """The values for the receipt of a line of the history; `line` says what the line is."""
 
-    merchant: str
+    line: str
     amount: int
-    title: str
-    paid_at: datetime
-    payment_reference: str
+    details: str
+    time: datetime
     reference: str
     link: str
 
@@ -91,6 +90,27 @@ class ContactChangeContent(Struct, frozen=True):
 
     new_contact: str
     effective_at: datetime
+    link: str
+
+
+class ContactLostContent(Struct, frozen=True):
+    """The same for a contact that the customer has lost: without the link."""
+
+    effective_at: datetime
+
+
+class ContactTakenContent(Struct, frozen=True):
+    """The values for the notice that another customer entered this contact as theirs."""
+
+    at: datetime
+
+
+class CaseContent(Struct, frozen=True):
+    """The values for the operator's answer to a case of a customer."""
+
+    amount: int
+    details: str  # of the line
+    answer: str
     link: str
 
 
@@ -209,6 +229,9 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "signup_known": SignUpKnownContent,
     "contact_code": ContactCodeContent,
     "contact_change": ContactChangeContent,
+    "contact_lost": ContactLostContent,
+    "contact_taken": ContactTakenContent,
+    "case_answered": CaseContent,
     "bank_account_changed": BankAccountContent,
     "own_bank_account_changed": OwnBankAccountContent,
     "topup": WalletMovementContent,
@@ -234,15 +257,16 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
 
 
 # Messages of a kind to one customer about one merchant in 24 hours. Nobody reads more, and an SMS
-# costs money. The wallet has the requests and receipts themselves.
+# costs money. The wallet has the requests themselves.
 MOST_OF_A_MERCHANT: dict[MessageKind, int] = {
     "payment_request": 10,
-    "receipt": 10,
     "charge": 20,
     "refund": 20,
 }
-# The part of an hour's SMS that only codes and notices may use, which somebody waits for.
+# The part of an hour's SMS that only codes and notices may use, which somebody waits for, and the
+# kinds that leave it to them.
 RESERVED_PART = 0.2
+CAN_WAIT: frozenset[MessageKind] = frozenset({*MOST_OF_A_MERCHANT, "receipt"})
 
 
 def addressed(

@@ -66,6 +66,7 @@ class ContactChange(Struct, frozen=True):
     old_value: str | None  # at the time of the request
     new_value: str
     reason: str
+    lost: bool  # the old value: it gets no link
     requested_at: datetime
     requested_by: str
     code_digest: bytes | None  # None if the service cannot reach the new contact
@@ -159,6 +160,23 @@ class PasswordLink(Struct, frozen=True):
     @property
     def owner(self) -> Whose:
         return CustomerId(self.whose) if self.kind == "customer" else PersonId(self.whose)
+
+
+CaseStatus = Literal["open", "resolved", "rejected"]
+
+
+class Case(Struct, frozen=True):
+    """A customer says that they did not make a movement of their wallet, and gets an answer."""
+
+    id: UUID
+    customer_id: UUID
+    tid: str  # the line of their history
+    text: str
+    opened_at: datetime
+    status: CaseStatus = "open"
+    answer: str | None = None  # the customer reads it
+    answered_at: datetime | None = None
+    answered_by: str | None = None
 
 
 class CustomerNote(Struct, frozen=True):

@@ -73,6 +73,7 @@ CODES_PER_ADDRESS = Throttle(30, 30)
 INVITATION_LIFE = timedelta(hours=24)
 OPEN_INVITATIONS = 50  # of one merchant
 INVITATIONS_A_DAY = 10  # to one address in 24 hours, of all merchants
+RECEIPTS_A_DAY = 20  # that a customer can have sent in 24 hours: an SMS costs money
 CONTACT_DELAY_HOURS = 24  # LAARI_CONTACT_DELAY_HOURS: for the customer to stop a change by a thief
 
 # == Reasons and notes that people write ===========================================================
@@ -80,6 +81,9 @@ CONTACT_DELAY_HOURS = 24  # LAARI_CONTACT_DELAY_HOURS: for the customer to stop 
 MAX_REASON = 255  # characters: a sentence, on one line of the journal
 MAX_CUSTOMER_NOTE = 2_000  # characters: a note of an operator about a customer
 MAX_NOTE = 500  # characters: of a refund, a till's closing or a signed day
+
+MAX_CASE = 500  # characters: what a customer says about a line, and the answer
+OPEN_CASES = 5  # of one customer
 
 # == Keys, tokens and rates of the interfaces ======================================================
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from laari.rules import ids
 from laari.rules.actors import Actor, Payer
 from laari.rules.people_records import (
+    Case,
     ContactChange,
     ContactKind,
     Customer,
@@ -209,6 +210,14 @@ class World:
     link_owners = Lookup[bytes, Whose]()
     persons = Table[UUID, Person](Person, "persons", ("id",), changes_from="password_hash")
     customers = Table[UUID, Customer](Customer, "customers", ("id",), changes_from="name")
+    # The case of a line, and the open cases of a customer. The lock on the customer protects both.
+    line_cases = Lookup[str, UUID]()
+    open_cases = Lookup[UUID, int]()
+    cases = Table[UUID, Case](Case, "cases", ("id",), changes_from="status")
+    # The receipts that a customer asked for in 24 hours. The lock on the customer protects it.
+    receipts_sent = Lookup[UUID, int]()
+    # Lines of the history of wallets, which never change.
+    lines = Lookup[str, Transaction]()
     identities = Table[UUID, CustomerIdentity](
         CustomerIdentity, "customer_identities", ("customer_id",), changes_from="encrypted"
     )

@@ -218,6 +218,7 @@ def _from(record: type[Struct], first: str | None) -> tuple[str, ...]:
 PAYMENTS = KeyedStatements(World.payments)
 REQUESTS = KeyedStatements(World.requests)
 CONTACT_CHANGES = KeyedStatements(World.contact_changes)
+CASES = KeyedStatements(World.cases)
 PASSWORD_LINKS = KeyedStatements(World.password_links)
 AUTHORIZATIONS = KeyedStatements(World.authorizations)
 WALLETS = KeyedStatements(World.wallets)

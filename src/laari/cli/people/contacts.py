@@ -31,21 +31,29 @@ _contact = click.argument("contact", type=click.Choice(get_args(ContactKind)))
 @click.option("--mobile", type=fields.mobile, help="Seven digits, with or without +960.")
 @click.option("--email", type=fields.email, help="The new email address.")
 @click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
+@click.option("--lost", is_flag=True, help="The present one is lost: it gets no link.")
 @operation
 @needs("customers.change")
 async def set_contact(
-    service: Service, customer_id: UUID, mobile: str | None, email: str | None, reason: str
+    service: Service,
+    customer_id: UUID,
+    mobile: str | None,
+    email: str | None,
+    reason: str,
+    *,
+    lost: bool,
 ) -> dict[str, object]:
     """Request a new mobile number or email address.
 
     A code is sent to the new contact. Confirm it with `confirm-contact`. The change takes effect
-    after LAARI_CONTACT_DELAY_HOURS, and the present contacts get a link that stops it.
+    after LAARI_CONTACT_DELAY_HOURS, and the present contacts get a link that stops it. Of a lost
+    one, use --lost: its finder could use the link.
     """
     if (mobile is None) == (email is None):
         raise LaariError("give either --mobile or --email")
     contact: ContactKind = "mobile" if mobile is not None else "email"
     value = mobile or email or ""
-    command = RequestContactChange(actor(), customer_id, contact, value, reason)
+    command = RequestContactChange(actor(), customer_id, contact, value, reason=reason, lost=lost)
     return described(await submit(service, command))
 
 

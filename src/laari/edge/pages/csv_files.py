@@ -1,17 +1,15 @@
-"""CSV files for spreadsheets, of any length: of the dashboard and of the desk."""
+"""CSV files for spreadsheets, of any length: of the dashboard, the desk and the wallet."""
 
 import csv
 import io
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Protocol, TypeVar
 
 from laari.edge.backend import Backend
 from laari.edge.pages.bidi import closed
 from laari.http.messages import Reply, Stream, StreamEnded
-from laari.rules.people.permissions import Permission
-from laari.store.merchants.merchants import Merchant
 
 T = TypeVar("T")
 N = TypeVar("N")  # a place in a list
@@ -45,20 +43,21 @@ def guarded(text: str) -> str:
 
 
 class Exporting(Protocol):
-    """The request of a person who reads a merchant's file."""
+    """The request of somebody who reads a file."""
 
     @property
     def backend(self) -> Backend: ...
 
     @property
-    def merchant(self) -> Merchant: ...
+    def file_owner(self) -> Hashable:
+        """Whose the file is, such as a merchant: owners take turns."""
 
-    async def still_may(self, permission: Permission) -> bool: ...
+    async def may_still_export(self) -> bool: ...
 
 
 def file_reply(request: Exporting, name: str, lines: AsyncGenerator[bytes, None]) -> Reply:
     place = ExitStack()
-    place.enter_context(request.backend.heavy.exports.place(request.merchant.id))
+    place.enter_context(request.backend.heavy.exports.place(request.file_owner))
     # It counts as an export until the last line is sent or the client has disconnected.
     return csv_reply(name)._replace(stream=Stream(lines, place.close))
 
@@ -80,16 +79,16 @@ async def csv_lines(
 
     A person who loses the permission meanwhile gets an incomplete file.
     """
-    heavy, merchant_id = request.backend.heavy, request.merchant.id
+    heavy, owner = request.backend.heavy, request.file_owner
     yield (BYTE_ORDER_MARK + csv_text([columns])).encode()
     after: N | None = None
     while True:
-        async with heavy.reading.slot(merchant_id):
-            if not await request.still_may("exports.read"):
+        async with heavy.reading.slot(owner):
+            if not await request.may_still_export():
                 raise StreamEnded
             rows, after = await find(after)
         for piece in in_pieces(rows, length_of):
-            async with heavy.merchants.writing.slot(merchant_id):
+            async with heavy.merchants.writing.slot(owner):
                 written = [cells(row) for row in piece]
                 text = csv_text([[row[name] for name in columns] for row in written]).encode()
             yield text

@@ -6,13 +6,12 @@ Paying one creates an ordinary payment; the reference stays claimed by the reque
 import math
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from uuid import UUID
 
 from msgspec.structs import replace
 
 from laari.rules import ids
 from laari.rules.command import TenantCommand
-from laari.rules.messages import ReceiptContent, RequestContent, emit
+from laari.rules.messages import RequestContent, emit
 from laari.rules.payments import references
 from laari.rules.payments.payment_commands import (
     PAYMENTS,
@@ -27,7 +26,7 @@ from laari.rules.payments.payment_commands import (
     move,
 )
 from laari.rules.payments.payments import book_payment, default_deadline, new_payment, too_large
-from laari.rules.records import Contact, CustomerType, PaymentRequest, ReferenceClaim, Tenant
+from laari.rules.records import CustomerType, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
@@ -143,42 +142,6 @@ class CreateRequest(TenantCommand[PaymentRequest]):
 def _link(world: World, request: PaymentRequest) -> str:
     """The request's page in the wallet application."""
     return f"{world.origin}/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, request.id)}"
-
-
-@dataclass(frozen=True, slots=True)
-class SendReceipt(TenantCommand[PaymentRequest]):
-    """Sends the customer the receipt of a request that they have paid."""
-
-    tenant: Tenant
-    id: UUID
-    contact: Contact
-
-    def needs(self, needs: Needs) -> None:
-        needs.read(World.requests, self.id)
-
-    def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = world.requests.get(self.id)
-        if (
-            request is None
-            or request.tenant_id != self.tenant.id
-            or request.account != self.contact.account
-        ):
-            return refuse("payment_request_not_found")
-        if request.status != "paid":
-            return refuse("payment_conflict")
-        assert request.paid_at is not None
-        assert request.payment_reference is not None
-        content = ReceiptContent(
-            merchant=self.tenant.merchant_name,
-            amount=request.amount,
-            title=request.title or request.reference,
-            paid_at=request.paid_at,
-            payment_reference=request.payment_reference,
-            reference=request.reference,
-            link=_link(world, request),
-        )
-        emit(world, self.tenant, self.contact, "receipt", request.id, content=content)
-        return request
 
 
 class CancelRequest(Cancel[PaymentRequest]):

@@ -1,14 +1,16 @@
 """Changes of a customer's mobile number or email address: requested, confirmed, then in effect.
 
-The new contact proves itself by a code. The present contacts get a notice with a link that stops
-the change before its moment. So a stolen call to the operator is not enough to take over a wallet.
+An operator or the customer requests and confirms one. The new contact proves itself by a code. The
+present contacts get a notice with a link that stops the change before its moment. So a stolen call
+to the operator, or a stolen password, is not enough to take over a wallet. A contact that the
+customer has lost gets the notice without the link: its finder could stop the change.
 """
 
 import hmac
 from abc import abstractmethod
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import get_args
+from typing import Protocol, get_args
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -17,7 +19,14 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
-from laari.rules.messages import ContactChangeContent, ContactCodeContent, send
+from laari.rules.messages import (
+    ContactChangeContent,
+    ContactCodeContent,
+    ContactLostContent,
+    ContactTakenContent,
+    send,
+)
+from laari.rules.people.customers import is_themselves
 from laari.rules.people.log_ins import no_log_in, withdraw_link
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import end_sessions
@@ -34,7 +43,21 @@ CHANNELS: dict[ContactKind, Channel] = {"mobile": "sms", "email": "email"}
 
 STOP_LINK = "contact-stop"  # the purpose of the digest of a link that stops a change
 EXPIRED = "the code expired"  # the end of a change that was not confirmed in time
+BY_CUSTOMER = "asked for in the wallet"  # the reason of a change that the customer requested
 _SERVICE = Actor("service", "contact changes")
+
+
+class HasContacts(Protocol):
+    """A customer, as far as the contacts matter."""
+
+    @property
+    def mode(self) -> Mode: ...
+
+    @property
+    def mobile(self) -> str | None: ...
+
+    @property
+    def email(self) -> str | None: ...
 
 
 def code_digest(world: World, change_id: UUID, code: str) -> bytes:
@@ -49,7 +72,8 @@ def taken(contact: ContactKind) -> str:
 class RequestContactChange(Command[ContactChange]):
     """Begins a change, and sends a code to the new contact if the service can reach it.
 
-    It replaces a change whose code expired.
+    It replaces a change whose code expired. If another customer has the contact, an operator is
+    refused. A customer does not learn who has a wallet: the owner gets a notice, and nobody a code.
     """
 
     actor: Actor
@@ -57,6 +81,7 @@ class RequestContactChange(Command[ContactChange]):
     contact: ContactKind
     value: str
     reason: str
+    lost: bool = False  # the present contact
 
     def needs(self, needs: Needs) -> None:
         needs.open_contact_change(self.customer_id, self.contact)
@@ -67,7 +92,7 @@ class RequestContactChange(Command[ContactChange]):
         return _busy()
 
     def decide(self, world: World) -> ContactChange | Refusal:
-        refusal = lacks(self.actor, "customers.change")
+        refusal = may_not(self.actor, self.customer_id)
         if refusal is not None:
             return refusal
         customer = world.customers.get(self.customer_id)
@@ -76,21 +101,28 @@ class RequestContactChange(Command[ContactChange]):
         name = NAMES[self.contact]
         if self.value == customer.value_of(self.contact):
             return refuse("conflict", f"The customer has this {name} already.")
-        if (customer.mode, self.contact, self.value) in world.contact_holders:
+        is_own = is_themselves(self.actor, self.customer_id)
+        if is_own and not can_change(customer, self.contact, world.channels, lost=self.lost):
+            return refuse("conflict", "Only the operator can make this change.")
+        is_taken = (customer.mode, self.contact, self.value) in world.contact_holders
+        if is_taken and not is_own:
             return refuse("conflict", taken(self.contact))
         earlier = _open(world, self.customer_id, self.contact)
         if earlier is not None and not _is_expired(world, earlier):
             return refuse("conflict", f"A change of this {name} is open: cancel it first.")
         if earlier is not None:
             _end(world, customer, earlier, Act(self.actor, "contact_change.expire"), EXPIRED)
-        return self._begin(world, customer)
+        return self._begin(world, customer, is_taken=is_taken)
 
-    def _begin(self, world: World, customer: Customer) -> ContactChange:
+    def _begin(self, world: World, customer: Customer, *, is_taken: bool) -> ContactChange:
         change_id, code, expires_at = world.new_id(), None, None
         if customer.mode == "live" and CHANNELS[self.contact] in world.channels:
             code, expires_at = world.new_code(CODE_DIGITS), world.now + CODE_LIFE
             to = _recipient(customer, self.contact, self.value)
-            send(world, to, "contact_code", ContactCodeContent(code, expires_at))
+            if is_taken:
+                send(world, to, "contact_taken", ContactTakenContent(world.now))
+            else:
+                send(world, to, "contact_code", ContactCodeContent(code, expires_at))
         change = ContactChange(
             id=change_id,
             customer_id=self.customer_id,
@@ -98,6 +130,7 @@ class RequestContactChange(Command[ContactChange]):
             old_value=customer.value_of(self.contact),
             new_value=self.value,
             reason=self.reason,
+            lost=self.lost,
             requested_at=world.now,
             requested_by=self.actor.name,
             code_digest=None if code is None else code_digest(world, change_id, code),
@@ -111,9 +144,9 @@ class RequestContactChange(Command[ContactChange]):
 
 @dataclass(frozen=True, slots=True)
 class OnOpenChange(Command[ContactChange]):
-    """An operator decides about the open change of a contact.
+    """An operator or the customer decides about the open change of a contact.
 
-    `change_id` is the one on the operator's screen: another one may have followed it.
+    `change_id` is the one on their screen: another one may have followed it.
     """
 
     actor: Actor
@@ -128,7 +161,7 @@ class OnOpenChange(Command[ContactChange]):
         return _busy()
 
     def decide(self, world: World) -> ContactChange | Refusal:
-        refusal = lacks(self.actor, "customers.change")
+        refusal = may_not(self.actor, self.customer_id)
         if refusal is not None:
             return refusal
         change = _open(world, self.customer_id, self.contact)
@@ -145,7 +178,7 @@ class OnOpenChange(Command[ContactChange]):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmContactChange(OnOpenChange):
-    """Confirms a change by its code, or by a reason if no code could be sent.
+    """Confirms a change by its code. If none could be sent, an operator confirms it by a reason.
 
     A wrong code is refused, and counts.
     """
@@ -180,7 +213,7 @@ class ConfirmContactChange(OnOpenChange):
         if change.code_digest is None:
             if self.reason is None:
                 return invalid("reason", "A confirmation without a code needs a reason.")
-            return None
+            return lacks(self.actor, "customers.change")
         if self.code is None:
             message = "This change needs the code that was sent to the new contact."
             return refuse("conflict", message)
@@ -292,6 +325,26 @@ def _problem(world: World, customer: Customer, change: ContactChange) -> str | N
     return None
 
 
+def may_not(actor: Actor, customer_id: UUID) -> Refusal | None:
+    """The refusal for somebody who is neither this customer nor an operator who may change it."""
+    return None if is_themselves(actor, customer_id) else lacks(actor, "customers.change")
+
+
+def can_change(
+    customer: HasContacts, contact: ContactKind, channels: frozenset[str], *, lost: bool
+) -> bool:
+    """Whether a customer can change this contact alone: a code reaches the new one.
+
+    If the present one is lost, the link that stops a thief has to reach the other one.
+    """
+    if customer.mode != "live" or CHANNELS[contact] not in channels:
+        return False
+    other, other_value = (
+        ("email", customer.email) if contact == "mobile" else ("sms", customer.mobile)
+    )
+    return not lost or (other_value is not None and other in channels)
+
+
 def _open(world: World, customer_id: UUID, contact: ContactKind) -> ContactChange | None:
     change_id = world.open_contact_changes.get((customer_id, contact))
     return None if change_id is None else world.contact_changes[change_id]
@@ -336,8 +389,13 @@ def _notify(world: World, customer: Customer, change: ContactChange, link: str) 
     content = ContactChangeContent(_masked(change.new_value), change.effective_at, link)
     for contact in get_args(ContactKind):
         value = customer.value_of(contact)
-        if value is not None:
-            send(world, _recipient(customer, contact, value), "contact_change", content)
+        if value is None:
+            continue
+        to = _recipient(customer, contact, value)
+        if change.lost and contact == change.contact:
+            send(world, to, "contact_lost", ContactLostContent(change.effective_at))
+        else:
+            send(world, to, "contact_change", content)
 
 
 def _masked(value: str) -> str:

@@ -1,8 +1,9 @@
 """Contacts of customers: each reader returns the stored form, or None if it is not valid."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
+from laari.rules.people_records import ContactKind
 from laari.rules.records import COUNTRY
 
 _MOBILE = re.compile(r"[0-9]{7}")
@@ -24,6 +25,12 @@ def read_mobile(text: str) -> str | None:
 def read_email(text: str) -> str | None:
     email = text.strip().lower()
     return email if len(email) <= MAX_EMAIL and _EMAIL.fullmatch(email) else None
+
+
+READERS: dict[ContactKind, Callable[[str], str | None]] = {
+    "mobile": read_mobile,
+    "email": read_email,
+}
 
 
 def read_vpa(text: str, suffixes: Collection[str]) -> str | None:

@@ -17,6 +17,11 @@ from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 
 
+def is_themselves(actor: Actor, customer_id: UUID) -> bool:
+    """Whether the actor is this customer, who is logged in."""
+    return (actor.kind, actor.name) == ("customer", show_id(CUSTOMER, customer_id))
+
+
 @dataclass(frozen=True, slots=True)
 class AddNote(Command[CustomerNote]):
     """Adds a note, which only operators see and nobody changes."""
@@ -52,8 +57,7 @@ class SetLanguage(Command[Customer]):
         needs.read(World.sandbox_shops, self.customer_id)
 
     def decide(self, world: World) -> Customer | Refusal:
-        owner = show_id(CUSTOMER, self.customer_id)
-        is_own = (self.actor.kind, self.actor.name) == ("customer", owner)
+        is_own = is_themselves(self.actor, self.customer_id)
         refusal = None if is_own else lacks(self.actor, "customers.change")
         if refusal is not None:
             return refusal

@@ -1,6 +1,7 @@
 """The coverage of merchants, people, customers, wallets and log-ins."""
 
 from laari.rules.journal import (
+    CASE,
     CONTACT_CHANGE,
     CUSTOMER,
     IDENTITY,
@@ -110,6 +111,9 @@ TABLES = {
     "contact_changes": Covered(
         journal=Journal.of(CONTACT_CHANGE, "'chg_' || encode(uuid_send(r.id), 'hex')", "id"),
         open={_COUNTER: "attempts"},
+    ),
+    "cases": Covered(
+        journal=Journal.of(CASE, "'case_' || encode(uuid_send(r.id), 'hex')", "id"),
     ),
     "customer_notes": Covered(sealed="id customer_id time author text xid"),
     "wallets": Covered(

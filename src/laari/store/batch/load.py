@@ -27,6 +27,7 @@ from laari.store.reads.money import (
     tills,
 )
 from laari.store.reads.people import (
+    cases,
     customers,
     invitations,
     memberships,
@@ -37,7 +38,7 @@ from laari.store.reads.people import (
 )
 from laari.store.reads.recipients import account_owners, contacts_of
 from laari.store.reads.tiers import all_tiers
-from laari.store.reads.wallets import topups_by_slip
+from laari.store.reads.wallets import lines_by_tid, topups_by_slip
 from laari.store.tables import (
     AUTHORIZATIONS,
     PAYMENTS,
@@ -422,6 +423,29 @@ async def _load_client_counts(connection: asyncpg.Connection, needs: Needs, worl
     world.client_counts.update(await clients.counts(connection, wanted))
 
 
+async def _load_line_cases(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the customer."""
+    found = await cases.by_tid(connection, needs.only_read(World.line_cases))
+    world.line_cases.update({tid: case.id for tid, case in found.items()})
+
+
+async def _load_open_cases(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the customer."""
+    for customer_id in needs.only_read(World.open_cases):
+        world.open_cases[customer_id] = await cases.open_of(connection, customer_id)
+
+
+async def _load_receipts_sent(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the customer."""
+    for customer_id in needs.only_read(World.receipts_sent):
+        sent = await messages.receipts_of(connection, customer_id)
+        world.receipts_sent[customer_id] = sent
+
+
+async def _load_lines(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    world.lines.update(await lines_by_tid(connection, needs.only_read(World.lines)))
+
+
 async def _load_open_tills(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """Each by one statement, whose snapshot says what the closing has."""
     for tenant_id, till in sorted(needs.only_read(World.open_tills)):
@@ -473,6 +497,10 @@ _SPECIAL: dict[object, _Load] = {
     World.client_counts: _load_client_counts,
     World.refund_counts: _load_refund_counts,
     World.open_tills: _load_open_tills,
+    World.line_cases: _load_line_cases,
+    World.open_cases: _load_open_cases,
+    World.receipts_sent: _load_receipts_sent,
+    World.lines: _load_lines,
     World.topups: _load_topups,
     World.waiting_references: _load_waiting_references,
     World.references: _load_references,

@@ -376,6 +376,7 @@ CREATE TABLE contact_changes (
     old_value text COLLATE "C",  -- at the time of the request; null if the customer had none
     new_value text COLLATE "C" NOT NULL CHECK (new_value <> ''),
     reason text NOT NULL CHECK (char_length(reason) BETWEEN 1 AND 255),
+    lost boolean NOT NULL,  -- the customer has lost the old contact: it gets no link
     requested_at timestamptz NOT NULL,
     requested_by text NOT NULL CHECK (requested_by <> ''),
     -- Of the six digits, made with the master key; null if the service cannot reach the new contact.
@@ -428,6 +429,30 @@ CREATE INDEX customer_notes_by_xid ON customer_notes USING brin (xid) WITH (page
 CREATE INDEX customer_notes_by_customer ON customer_notes (customer_id, id);
 CREATE TRIGGER customer_notes_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON customer_notes
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- "This was not me": a customer says it about a line of the history, and the operator answers. One for
+-- each line. No foreign key to the line, as for all hot tables.
+CREATE TABLE cases (
+    id uuid PRIMARY KEY,
+    customer_id uuid NOT NULL REFERENCES customers,
+    tid text COLLATE "C" NOT NULL UNIQUE,
+    text text NOT NULL CHECK (char_length(text) BETWEEN 1 AND 500),
+    opened_at timestamptz NOT NULL,
+    status text COLLATE "C" NOT NULL CHECK (status IN ('open', 'resolved', 'rejected')),
+    answer text CHECK (char_length(answer) BETWEEN 1 AND 500),
+    answered_at timestamptz,
+    answered_by text CHECK (answered_by <> ''),
+    CONSTRAINT answered_has_an_answer CHECK (
+        num_nulls(answer, answered_at, answered_by) = CASE status WHEN 'open' THEN 3 ELSE 0 END
+    )
+);
+CREATE INDEX cases_open ON cases (id) WHERE status = 'open';
+CREATE INDEX cases_answered ON cases (answered_at) WHERE status <> 'open';
+CREATE INDEX cases_by_customer ON cases (customer_id, id);
+CREATE TRIGGER cases_keep BEFORE DELETE OR TRUNCATE ON cases
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER cases_end_once BEFORE UPDATE ON cases
+    FOR EACH ROW WHEN (OLD.status <> 'open') EXECUTE FUNCTION refuse_change();
 
 -- Accounts of wallets begin here. The accounts below are those of the service itself and of merchants
 -- (see the ledger).
@@ -1482,6 +1507,8 @@ CREATE INDEX messages_failed ON messages (id) WHERE status = 'failed';
 CREATE INDEX messages_of_merchant ON messages (customer_id, tenant_id, kind, id)
     WHERE customer_id IS NOT NULL AND tenant_id IS NOT NULL;
 CREATE INDEX messages_inviting ON messages (recipient, created_at) WHERE kind = 'invitation';
+-- Receipts that a customer asked for in a day.
+CREATE INDEX messages_of_receipts ON messages (customer_id, created_at) WHERE kind = 'receipt';
 CREATE INDEX messages_by_sms ON messages (sent_at) WHERE channel = 'sms' AND status = 'sent';
 -- One about webhooks in a day for each merchant.
 CREATE INDEX messages_of_webhooks ON messages (tenant_id, created_at)
@@ -1640,6 +1667,9 @@ BEGIN
         WHEN 'contact_changes' THEN
             object := 'chg_' || replace(found ->> 'id', '-', '');
             only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
+        WHEN 'cases' THEN
+            object := 'case_' || replace(found ->> 'id', '-', '');
+            only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
         WHEN 'payout_terms' THEN
             object := found ->> 'tenant_id';
             SELECT t.merchant_id, t.mode INTO owner, only_in
@@ -1742,9 +1772,12 @@ CREATE TRIGGER bank_holidays_journal AFTER INSERT OR UPDATE OR DELETE ON bank_ho
 -- Wrong codes are counted in `attempts` and have no entry.
 CREATE TRIGGER contact_changes_journal AFTER INSERT OR DELETE OR UPDATE
     ON contact_changes FOR EACH ROW EXECUTE FUNCTION journal_change('contact_change', 'customer_id',
-        'contact', 'old_value', 'new_value', 'reason', 'requested_at', 'requested_by', 'code_digest',
-        'code_expires_at', 'status', 'confirmed_at', 'confirmed_by', 'effective_at', 'stop_digest',
+        'contact', 'old_value', 'new_value', 'reason', 'lost', 'requested_at', 'requested_by',
+        'code_digest', 'code_expires_at', 'status', 'confirmed_at', 'confirmed_by', 'effective_at', 'stop_digest',
         'ended_at', 'ended_by', 'end_reason');
+CREATE TRIGGER cases_journal AFTER INSERT OR DELETE OR UPDATE
+    ON cases FOR EACH ROW EXECUTE FUNCTION journal_change('case', 'customer_id', 'tid', 'text',
+        'opened_at', 'status', 'answer', 'answered_at', 'answered_by');
 CREATE TRIGGER customer_identities_journal AFTER INSERT OR UPDATE OR DELETE ON customer_identities
     FOR EACH ROW EXECUTE FUNCTION journal_change('identity', '#encrypted', 'entered_at');
 

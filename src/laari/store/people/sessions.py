@@ -12,7 +12,7 @@ from asyncpg import Connection
 from laari.rules import terms
 from laari.rules.actors import Payer
 from laari.rules.people_records import CustomerId, PersonId, Whose, show_whose
-from laari.rules.records import Contact, Language, Mode
+from laari.rules.records import Language, Mode
 from laari.store.people.logins import table_of
 from laari.store.secrets import bind, derive, is_bound, new_secret
 
@@ -33,17 +33,11 @@ class CustomerSession(NamedTuple):
     mode: Mode
     account: int
     must_change: bool  # the password, before anything else
-    email: str | None
     language: Language
 
     @property
     def whose(self) -> CustomerId:
         return CustomerId(self.customer_id)
-
-    @property
-    def contact(self) -> Contact:
-        """For messages that go by email only."""
-        return Contact(self.account, self.customer_id, self.email, None, self.language)
 
     @property
     def payer(self) -> Payer:
@@ -75,7 +69,7 @@ async def of_customer(
     """The session with this token, if it is valid everywhere or for this page."""
     row = await connection.fetchrow(
         "SELECT s.binding, s.page, s.digest, s.authenticated_at, s.seen_at, c.id, c.name, "
-        "c.mode, w.account, c.password_must_change, c.email, c.language "
+        "c.mode, w.account, c.password_must_change, c.language "
         "FROM sessions s JOIN customers c ON c.id = s.customer_id "
         "JOIN wallets w ON w.customer_id = c.id "
         f"WHERE s.digest = $1 AND {_OPEN} AND (s.page IS NULL OR s.page = $4)",

@@ -127,6 +127,17 @@ async def invitations_to(connection: Connection, recipient: str) -> tuple[dateti
     return tuple(row["created_at"] for row in rows)
 
 
+async def receipts_of(connection: Connection, customer_id: UUID) -> int:
+    """How many receipts the customer asked for in 24 hours; at most the bound."""
+    found: int = await connection.fetchval(
+        "SELECT count(*) FROM (SELECT FROM messages WHERE kind = 'receipt' AND customer_id = $1 "
+        "AND created_at > now() - interval '24 hours' LIMIT $2) AS sent",
+        customer_id,
+        terms.RECEIPTS_A_DAY,
+    )
+    return found
+
+
 async def record(
     connection: Connection,
     message: LeasedMessage,

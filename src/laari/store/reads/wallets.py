@@ -127,13 +127,12 @@ async def history(
     return [TRANSACTIONS.read(row) for row in rows[:limit]], len(rows) > limit
 
 
-async def newer(connection: Connection, account: int, tid: str) -> str | None:
-    """The transaction right after this one; None if this is the newest, or of another account."""
-    found: str | None = await connection.fetchval(
-        "SELECT tid FROM transactions WHERE account = $1 AND recorded > "
-        "(SELECT recorded FROM transactions WHERE tid = $2 AND account = $1) "
-        "ORDER BY recorded LIMIT 1",
-        account,
-        tid,
-    )
-    return found
+async def line(connection: Connection, account: int, tid: str) -> Transaction | None:
+    """One line of the history of this wallet."""
+    found = (await lines_by_tid(connection, [tid])).get(tid)
+    return found if found is not None and found.account == account else None
+
+
+async def lines_by_tid(connection: Connection, tids: Collection[str]) -> dict[str, Transaction]:
+    rows = await connection.fetch(f"{TRANSACTIONS.select} WHERE tid = ANY($1)", list(tids))
+    return {line.tid: line for line in map(TRANSACTIONS.read, rows)}

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from laari.errors import UnavailableError
 from laari.rules import ids
-from laari.rules.messages import MOST_OF_A_MERCHANT, RESERVED_PART, addressed
+from laari.rules.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART, addressed
 from laari.rules.records import Channel, MessageKind
 from laari.spine.engine import OutcomeUnknown
 from laari.store.postgres.pool import Pool
@@ -68,7 +68,7 @@ async def send_due(
         left = per_hour - await pool.read(messages.sms_of_last_hour)
         unreserved = int(left - per_hour * RESERVED_PART)
         if unreserved <= 0:
-            held_back = frozenset(MOST_OF_A_MERCHANT)
+            held_back = CAN_WAIT
         most = min(most, unreserved if unreserved > 0 else left)
     if most <= 0:
         return False

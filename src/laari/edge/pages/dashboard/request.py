@@ -183,6 +183,13 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
     def requires_factor(self) -> bool:
         return self.merchant.requires_factor
 
+    @property
+    def file_owner(self) -> str:
+        return self.merchant.id
+
+    async def may_still_export(self) -> bool:
+        return await self.still_may("exports.read")
+
     async def still_may(self, permission: Permission) -> bool:
         """Asks the database again, for work that takes long.
 

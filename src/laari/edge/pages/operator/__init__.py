@@ -3,6 +3,7 @@
 from laari.edge.pages import own_account
 from laari.edge.pages.operator import (
     bank,
+    cases,
     contacts,
     customers,
     float,
@@ -23,6 +24,7 @@ ROUTES: Routes = [
     *search.ROUTES,
     *customers.ROUTES,
     *contacts.ROUTES,
+    *cases.ROUTES,
     *withdrawals.ROUTES,
     *identities.ROUTES,
     *merchants.ROUTES,

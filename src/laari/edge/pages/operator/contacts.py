@@ -1,6 +1,5 @@
 """Changes of a customer's mobile number or email address, on the customer's page."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import get_args
 from uuid import UUID
@@ -16,16 +15,12 @@ from laari.rules.people.contact_changes import (
     ConfirmContactChange,
     RequestContactChange,
 )
-from laari.rules.people.contacts import read_email, read_mobile
+from laari.rules.people.contacts import READERS
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people_records import ContactKind
 from laari.store.people import customers
 from laari.store.reads.holders import Holder
 
-READERS: dict[ContactKind, Callable[[str], str | None]] = {
-    "mobile": read_mobile,
-    "email": read_email,
-}
 NOT_VALID: dict[ContactKind, FormProblem] = {
     "mobile": FormProblem(422, "The new mobile number must have seven digits."),
     "email": FormProblem(422, "The new email address must be like name@example.com."),
@@ -49,7 +44,14 @@ async def _request(request: OperatorRequest, holder: Holder) -> Reply | Problem:
         return NOT_VALID[contact]
     reason = request.text_of("reason", terms.MAX_REASON)
     change = await request.submit(
-        RequestContactChange(request.actor, holder.customer_id, contact, value, reason)
+        RequestContactChange(
+            request.actor,
+            holder.customer_id,
+            contact,
+            value,
+            reason=reason,
+            lost=request.form.get("lost") == "on",
+        )
     )
     return request.redirect(page_of(holder), done="code" if change.has_code else "contact")
 

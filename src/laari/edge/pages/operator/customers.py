@@ -28,12 +28,12 @@ from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder
 from laari.store.reads.listing import Window
 from laari.store.reads.money import payouts
-from laari.store.reads.people import customers
+from laari.store.reads.people import cases, customers
 from laari.store.reads.tiers import all_tiers
 from laari.store.secrets import derive
 
 LINES = 25  # of history
-ROWS = 10  # of requests and authorizations
+ROWS = 10  # of requests, authorizations and cases
 NOTES = 50
 CHANGES = 10  # of contacts
 
@@ -80,6 +80,7 @@ async def show_page(
         tenants=await backend.ask(tenant_names, wanted),
         sessions=await backend.ask(list_of, CustomerId(holder.customer_id), request.now, b""),
         notes=await backend.ask(customers.notes, holder.customer_id, NOTES),
+        cases=await backend.ask(cases.of_customer, holder.customer_id, ROWS),
         contact_changes=await backend.ask(contact_changes.of_customer, holder.customer_id, CHANGES),
         channels=backend.settings.channels,
         freezes=await backend.ask(holders.freezes, account),

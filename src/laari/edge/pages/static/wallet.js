@@ -45,3 +45,10 @@ if (list) {
 // After a secret was shown once, a reload opens the page and creates nothing.
 const once = document.querySelector("[data-once]");
 if (once) history.replaceState(null, "", once.dataset.once);
+
+// Shares a text with other applications, if the browser can.
+for (const button of document.querySelectorAll("[data-share]")) {
+  if (!navigator.share) break;
+  button.hidden = false;
+  button.addEventListener("click", () => navigator.share({ text: button.dataset.share }).catch(() => {}));
+}

@@ -8,8 +8,10 @@ from laari.edge.pages.wallet import (
     forgotten,
     home,
     keys,
+    receipts,
     requests,
     signup,
+    statement,
     withdrawals,
 )
 
@@ -19,6 +21,8 @@ ROUTES: Routes = [
     *contact.ROUTES,
     *signup.ROUTES,
     *home.ROUTES,
+    *receipts.ROUTES,
+    *statement.ROUTES,
     *requests.ROUTES,
     *authorizations.ROUTES,
     *withdrawals.ROUTES,

@@ -1,4 +1,4 @@
-"""Log-in and log-out of the wallet application, here or everywhere, and the password."""
+"""Log-in and log-out of the wallet application, here or everywhere, and the account page."""
 
 from typing import cast, get_args
 
@@ -7,6 +7,7 @@ from laari.edge.pages.language import LANGUAGES
 from laari.edge.pages.login import change_password, log_in_customer
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.pages.wallet import details
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
 from laari.rules.people.customers import SetLanguage
@@ -48,7 +49,8 @@ async def show_password(request: WalletRequest) -> Reply:
         sessions.list_of, customer.whose, request.now, customer.digest
     )
     choice = await request.backend.ask(message_choices.of, customer.whose)
-    return request.page("password.html", sessions=listed, choice=choice)
+    own = await details.details_of(request)
+    return request.page("password.html", sessions=listed, choice=choice, details=own)
 
 
 async def choose_messages(request: WalletRequest) -> Reply:
@@ -96,6 +98,9 @@ ROUTES: Routes = [
     PageRoute(WalletRequest, "/password", get=show_password, post=set_password, own=True),
     PageRoute(WalletRequest, "/messages", post=choose_messages, page=show_password, own=True),
     PageRoute(WalletRequest, "/language", post=choose_language, page=show_password, own=True),
+    PageRoute(WalletRequest, "/password/contact", post=details.change, page=show_password),
+    PageRoute(WalletRequest, "/password/contact/code", post=details.enter_code, page=show_password),
+    PageRoute(WalletRequest, "/password/contact/cancel", post=details.cancel, page=show_password),
     PageRoute(WalletRequest, "/password/sessions/{id}", post=end_session, own=True),
     PageRoute(WalletRequest, "/password/end-others", post=end_other_sessions, own=True),
 ]

@@ -74,11 +74,7 @@ async def _linked(request: WalletRequest, lines: list[Transaction]) -> Linked:
 
 
 async def show_transactions(request: WalletRequest) -> Reply:
-    """`at` begins with one transaction: links between payments and their refunds lead there."""
-    before, at = request.query.get("before"), request.query.get("at")
-    if at is not None and is_tid(at):
-        before = await request.backend.ask(wallets.newer, request.customer.account, at)
-    history = None
+    before, history = request.query.get("before"), None
     if before is None or is_tid(before):
         account = request.customer.account
         history = await request.backend.ask(wallets.history, account, before, PAGE)

@@ -68,6 +68,13 @@ class WalletRequest(WalletVisitor):
         return Actor("customer", name, address=self.http.client)
 
     @property
+    def file_owner(self) -> int:
+        return self.customer.account
+
+    async def may_still_export(self) -> bool:
+        return await self.find_customer(polled=True) is not None
+
+    @property
     def minimum(self) -> int | None:
         """The smallest withdrawal; None if this customer cannot withdraw here."""
         return self.backend.settings.withdrawal_minimum if self.customer.mode == "live" else None

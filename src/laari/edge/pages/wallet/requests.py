@@ -1,17 +1,12 @@
 """Payment requests to the customer: those that wait, and those that have ended."""
 
-import math
-import time
-
-from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.decisions import Asked, all_asked, decided, show_status
-from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.wallet.request import PAGE, OwnRequest, WalletRequest
 from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply
-from laari.rules.payments.payment_requests import PayRequest, RejectRequest, SendReceipt
+from laari.rules.payments.payment_requests import PayRequest, RejectRequest
 from laari.rules.records import PaymentRequest
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
@@ -19,7 +14,6 @@ from laari.store.reads import payment_requests
 from laari.store.reads.listing import Found, Position, Window
 
 OPEN_STATES = ("pending", "processing")
-RECEIPT_SECONDS = 60  # between two emails with the same receipt
 ON_FIRST_PAGE = 3  # requests on the wallet's first page
 
 _WAITING, _ENDED = "requests waiting", "requests ended"  # the two listings
@@ -66,12 +60,6 @@ class OwnPaymentRequest(OwnRequest[PaymentRequest]):
     open_states = OPEN_STATES
     resource = REQUESTS
 
-    @property
-    def can_send_receipt(self) -> bool:
-        customer = self.customer
-        is_reached = customer.email is not None and "email" in self.backend.settings.channels
-        return self.asked.state == "paid" and customer.mode == "live" and is_reached
-
     async def refused_words(self, refusal: Refusal, account: int) -> str:
         return await refused_words(self, self.asked, refusal, account)
 
@@ -89,21 +77,6 @@ async def show(request: OwnPaymentRequest) -> Reply:
     )
 
 
-async def send_receipt(request: OwnPaymentRequest) -> Reply | Problem:
-    row = request.asked.row
-    if not request.can_send_receipt:
-        return request.go(request.address)
-    bucket = Bucket(named_bucket("receipt", row.id), 1 / RECEIPT_SECONDS)
-    wait = request.backend.rates.take(bucket, time.monotonic())
-    if wait > 0:
-        words = request.language.text("requests.sent_recently")
-        return FormProblem(429, words, math.ceil(wait))
-    command = SendReceipt(request.asked.tenant, row.id, request.customer.contact)
-    outcome = await request.backend.spine.submit(command)
-    sent = f"{request.address}?receipt=sent"
-    return outcome if isinstance(outcome, Refusal) else request.go(sent)
-
-
 _PAY = decided(PayRequest, "pending", confirmed=True)
 _REJECT = decided(RejectRequest, "pending", "closed")  # also the request of a closed shop
 ROUTES: Routes = [
@@ -112,5 +85,4 @@ ROUTES: Routes = [
     PageRoute(OwnPaymentRequest, "/status", get=show_status, polled=True),
     PageRoute(OwnPaymentRequest, "/pay", post=_PAY, page=show),
     PageRoute(OwnPaymentRequest, "/reject", post=_REJECT, page=show),
-    PageRoute(OwnPaymentRequest, "/receipt", post=send_receipt, page=show),
 ]
