@@ -138,8 +138,8 @@ SMALL = """
     wallet_keys
 """.split()
 SMALL += """
-    applications cases contact_changes customer_identities customer_notes customer_signups fee_history
-    pending_movements record_changes scheduled_fees till_closings
+    applications cases contact_changes customer_identities customer_notes customer_signups
+    fee_history pending_movements record_changes scheduled_fees till_closings
 """.split()
 
 
