@@ -8,6 +8,7 @@ from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.ids import CUSTOMER, show_id
+from laari.rules.merchants.tills import CreateTill, EndDevice, OfferPairing, PairDevice
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
 from laari.rules.people_records import Case
@@ -19,6 +20,7 @@ from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
+from laari.store.reads.tills import records as till_records
 from tests import shops
 from tests.actors import MASTER, OPERATOR
 from tests.audit.books import close_till, seal_all, write_books, write_more
@@ -96,6 +98,14 @@ async def write_records(dsn: str) -> None:
         assert isinstance(answered, Case)
         answer = AnswerCase(OPERATOR, answered.id, customer, answered.tid, "resolved", "Refunded")
         assert isinstance(await shop.run(answer), Case)
+        till = await decided(connection, CreateTill(OPERATOR, shop.tenant, "Till 1"))
+        for _ in range(2):
+            pairing = await decided(connection, OfferPairing(OPERATOR, shop.tenant, till.id))
+            code = till_records.code_digest(MASTER, pairing.code)
+            paired = await decided(connection, PairDevice(code, "Chrome on Android"))
+        end = EndDevice(OPERATOR, shop.tenant, till.id, paired.device.digest)
+        await decided(connection, end)
+        await decided(connection, OfferPairing(OPERATOR, shop.tenant, till.id))
         async with connection.transaction():
             new = await sign_up(
                 connection, OPERATOR, MASTER, 10, name="Boat", email="boat@shop.example"

@@ -134,7 +134,8 @@ SMALL = """
     invitations message_choices messages_upto person_days
     late_transfers memberships merchant_funds merchant_totals merchants oauth_clients
     password_links payout_runs payout_terms payouts persons sandbox_periods
-    schema_migrations seals second_factors sessions tenants tiers topup_slips wallet_freezes
+    schema_migrations seals second_factors sessions tenants tiers till_devices tills topup_slips
+    wallet_freezes
     wallet_keys
 """.split()
 SMALL += """

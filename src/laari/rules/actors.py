@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from laari.rules.records import Mode, Tenant
 
-ActorKind = Literal["person", "operator", "command_line", "credential", "customer", "service"]
+ActorKind = Literal[
+    "person", "operator", "command_line", "credential", "customer", "till", "service"
+]
 # Kinds of the organisation that runs the service. Its people have no name for merchants.
 OPERATOR_KINDS: tuple[ActorKind, ...] = ("operator", "command_line")
 
@@ -15,7 +17,8 @@ class Actor(Struct, frozen=True):
     """Who causes a change.
 
     `name` is the email of a person or operator, the system user of the command line, the id of an
-    OAuth client or "secret key", a customer's id, or a part of the service.
+    OAuth client or "secret key", a customer's id, the name of the till of a paired device, or a
+    part of the service.
     """
 
     kind: ActorKind
@@ -39,6 +42,8 @@ def name_for_merchants(kind: str, name: str) -> str:
     match kind:
         case "credential":
             return f"API, {name}"
+        case "till":
+            return f"till {name}"
         case _ if kind in OPERATOR_KINDS:
             return "the operator"
         case _:

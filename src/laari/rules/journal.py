@@ -40,6 +40,8 @@ from laari.rules.records import (
     Tenant,
     TenantSettings,
     Tier,
+    Till,
+    TillDevice,
     Transaction,
     Wallet,
 )
@@ -167,6 +169,16 @@ WALLET_KEY = Setting(
     lambda key: key.digest.hex(),
     tuple(name for name in WalletKey.__struct_fields__ if name != "digest"),
 )
+TILL = Setting(
+    "till",
+    lambda till: ids.show_id(ids.TILL, till.id),
+    tuple(name for name in Till.__struct_fields__ if name != "id"),
+)
+TILL_DEVICE = Setting(
+    "till_device",
+    lambda device: device.digest.hex(),
+    tuple(name for name in TillDevice.__struct_fields__ if name not in ("digest", "binding")),
+)
 SETTINGS: dict[type[Struct], Setting] = {
     ScheduledFees: SCHEDULED_FEES,
     PayoutTerms: PAYOUT_TERMS,
@@ -177,6 +189,8 @@ SETTINGS: dict[type[Struct], Setting] = {
     TenantSettings: TENANT,
     CustomerIdentity: IDENTITY,
     WalletKey: WALLET_KEY,
+    Till: TILL,
+    TillDevice: TILL_DEVICE,
     Customer: CUSTOMER,
     ContactChange: CONTACT_CHANGE,
     Case: CASE,

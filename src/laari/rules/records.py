@@ -381,6 +381,31 @@ class TillClosing(Struct, frozen=True):
         return self.gross - self.fees - self.refunded
 
 
+class Till(Struct, frozen=True):
+    """A place of a shop that sells: its name is the label of the payments made there."""
+
+    id: UUID
+    tenant_id: int
+    name: str
+    token: str  # of the address of its static code
+    created_at: datetime
+    active: bool = True
+    # A code pairs one device until its end; null without one.
+    pairing_digest: bytes | None = None
+    pairing_expires_at: datetime | None = None
+
+
+class TillDevice(Struct, frozen=True):
+    """A device that was paired with a till: it may use its counter, and nothing else."""
+
+    digest: bytes
+    binding: bytes
+    till_id: UUID
+    name: str  # "Chrome on Android"
+    paired_at: datetime
+    ended_at: datetime | None = None
+
+
 class OpenTill(Struct, frozen=True):
     """A till since its last closing, in one snapshot."""
 

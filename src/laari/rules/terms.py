@@ -76,6 +76,16 @@ INVITATIONS_A_DAY = 10  # to one address in 24 hours, of all merchants
 RECEIPTS_A_DAY = 20  # that a customer can have sent in 24 hours: an SMS costs money
 CONTACT_DELAY_HOURS = 24  # LAARI_CONTACT_DELAY_HOURS: for the customer to stop a change by a thief
 
+# == Tills and their devices =======================================================================
+
+PAIRING_LIFE = timedelta(minutes=10)  # of the code that pairs a device: to walk to the till
+PAIRING_LETTERS = 8  # about 40 bits: guesses are bounded by address, and a code has few minutes
+PAIRINGS_PER_ADDRESS = Throttle(10, 30)
+TILL_DEVICE_LIFE = timedelta(weeks=8)  # a till nobody logs in to; then it is paired again
+TILL_SALES_PER_ADDRESS = Throttle(20, 5)  # from a static code; many customers share one address
+TILL_SALES = Throttle(60, 1)  # from one static code: strangers must not fill a shop's lists
+TILLS = 200  # of one merchant in one mode: a page lists all of them
+
 # == Reasons and notes that people write ===========================================================
 
 MAX_REASON = 255  # characters: a sentence, on one line of the journal

@@ -73,7 +73,9 @@ from laari.rules.records import (
     TenantClock,
     TenantSettings,
     Tier,
+    Till,
     TillClosing,
+    TillDevice,
     TopupSlip,
     Transaction,
     Transfer,
@@ -179,6 +181,14 @@ class World:
     )
     # The uses of lines that name an order. Its payout is locked, so no other batch adds one.
     answers = Lookup[str, frozenset[str]]()
+    # The till that a pairing code is for, by the digest of the code. A till before its tenant.
+    pairing_codes = Lookup[bytes, UUID]()
+    tills = Table[UUID, Till](Till, "tills", ("id",), changes_from="active")
+    # The devices of a till that have not ended. The lock on the till protects them.
+    devices_of_till = Lookup[UUID, tuple[bytes, ...]]()
+    till_devices = Table[bytes, TillDevice](
+        TillDevice, "till_devices", ("digest",), changes_from="ended_at"
+    )
     # Merchants in one mode, by their number, for commands that only know the number.
     tenants = Lookup[int, Tenant]()
     # An invitation by the digest of its link: its merchant and address.
@@ -189,6 +199,8 @@ class World:
     merchant_settings = Table[str, MerchantSettings](
         MerchantSettings, "merchants", ("id",), changes_from="name"
     )
+    # The names of a tenant's tills. The lock on the merchant protects them.
+    till_names = Lookup[int, tuple[str, ...]]()
     # The live tenant of a merchant that is approved for live mode. The lock on the merchant
     # protects it.
     live_tenants = Lookup[str, int]()
@@ -577,6 +589,17 @@ class Needs:
         if actor.kind == "person":
             self.read(World.members, merchant_id)
             self.then(World.members, follow)
+
+    def till(self, till_id: UUID) -> None:
+        """A till with its devices."""
+
+        def follow(needs: Needs, world: World) -> None:
+            for digest in world.devices_of_till[till_id]:
+                needs.lock(World.till_devices, digest)
+
+        self.lock(World.tills, till_id)
+        self.read(World.devices_of_till, till_id)
+        self.then(World.devices_of_till, follow)
 
     def people(self, place: str | None) -> None:
         """All people and invitations of a merchant, or the people of the operator (None)."""

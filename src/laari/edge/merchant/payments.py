@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
+from laari.edge import codes
 from laari.edge.backend import Backend
 from laari.edge.input.fields import (
     Body,
@@ -31,7 +32,6 @@ from laari.edge.merchant.lists import (
 )
 from laari.edge.merchant.operations import Context, Operation, Public, Write
 from laari.edge.merchant.views import cancel_operation, get_operation, list_operation
-from laari.edge.qr import qr_png
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -44,8 +44,6 @@ from laari.rules.shapes.payments import AnyPayment, HostedPayment
 from laari.rules.world import local_time
 
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")
-
-PNG = "image/png"
 
 REFERENCE = described(
     text("reference", 100, required=True),
@@ -115,8 +113,7 @@ async def qr(backend: Backend, written_id: str) -> Reply | Refusal:
     tenant = await backend.tenants.get(payment.tenant_id)
     if state_of(payment, local_time(datetime.now(UTC), tenant)) not in ("pending", "processing"):
         return refuse("not_found")
-    image = qr_png(f"{backend.origin}/pay/{payment.token}")
-    return Reply(200, image, content_type=PNG.encode())
+    return codes.of_payment(backend.origin, payment)
 
 
 def payment_id(payment: Payment) -> UUID:
@@ -167,7 +164,7 @@ QR = Public(
     summary="QR image of a payment link",
     get=qr,
     refusals=("not_found",),
-    media_type=PNG,
+    media_type=codes.PNG,
     description="Available while the payment can be paid. Use `qr_url` exactly as returned. "
     "HEAD returns only the headers.",
 )

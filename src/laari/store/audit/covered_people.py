@@ -10,6 +10,8 @@ from laari.rules.journal import (
     SCHEDULED_FEES,
     TENANT,
     TIER,
+    TILL,
+    TILL_DEVICE,
     WALLET,
     WALLET_KEY,
 )
@@ -49,6 +51,14 @@ TABLES = {
     "oauth_clients": Covered(
         journal=Journal.of(OAUTH_CLIENT, "r.id", "id"),
         open={_USE: "last_used_at"},
+    ),
+    "tills": Covered(
+        journal=Journal.of(TILL, "'till_' || encode(uuid_send(r.id), 'hex')", "id"),
+    ),
+    "till_devices": Covered(
+        journal=Journal.of(TILL_DEVICE, "encode(r.digest, 'hex')", "digest"),
+        keyed="binding",
+        open={_USE: "last_seen_at"},
     ),
     "access_tokens": Covered(
         keyed="digest binding client_id scope",

@@ -38,6 +38,7 @@ from laari.store.reads.people import (
 )
 from laari.store.reads.recipients import account_owners, contacts_of
 from laari.store.reads.tiers import all_tiers
+from laari.store.reads.tills import records as till_records
 from laari.store.reads.wallets import lines_by_tid, topups_by_slip
 from laari.store.tables import (
     AUTHORIZATIONS,
@@ -446,6 +447,23 @@ async def _load_lines(connection: asyncpg.Connection, needs: Needs, world: World
     world.lines.update(await lines_by_tid(connection, needs.only_read(World.lines)))
 
 
+async def _load_pairing_codes(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.pairing_codes)
+    world.pairing_codes.update(await till_records.by_pairing_code(connection, wanted))
+
+
+async def _load_till_names(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the merchant: no till is made meanwhile."""
+    for tenant_id in needs.only_read(World.till_names):
+        world.till_names[tenant_id] = await till_records.names(connection, tenant_id)
+
+
+async def _load_devices_of_till(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the till: no device is paired meanwhile."""
+    for till_id in needs.only_read(World.devices_of_till):
+        world.devices_of_till[till_id] = await till_records.digests(connection, till_id)
+
+
 async def _load_open_tills(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """Each by one statement, whose snapshot says what the closing has."""
     for tenant_id, till in sorted(needs.only_read(World.open_tills)):
@@ -496,6 +514,9 @@ _SPECIAL: dict[object, _Load] = {
     World.client_owners: _load_client_owners,
     World.client_counts: _load_client_counts,
     World.refund_counts: _load_refund_counts,
+    World.pairing_codes: _load_pairing_codes,
+    World.till_names: _load_till_names,
+    World.devices_of_till: _load_devices_of_till,
     World.open_tills: _load_open_tills,
     World.line_cases: _load_line_cases,
     World.open_cases: _load_open_cases,

@@ -212,6 +212,37 @@ CREATE TABLE access_tokens (
 -- For purging.
 CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
 
+-- Tills of a tenant. A payment names its till by a label, so that programs need no row here.
+CREATE TABLE tills (
+    id uuid PRIMARY KEY,
+    tenant_id bigint NOT NULL REFERENCES tenants,
+    -- No two of a tenant differ only by spaces or case: the command decides this, since it knows all
+    -- letters.
+    name text COLLATE "C" NOT NULL CHECK (char_length(name) BETWEEN 1 AND 10),
+    token text COLLATE "C" NOT NULL UNIQUE,  -- of the address of its static code
+    created_at timestamptz NOT NULL,
+    active boolean NOT NULL,  -- an inactive till takes no payments, and has no devices
+    -- The code that pairs the next device, once, before its end.
+    pairing_digest bytea UNIQUE CHECK (length(pairing_digest) = 32),
+    pairing_expires_at timestamptz,
+    UNIQUE (tenant_id, name),
+    CONSTRAINT pairing_is_complete
+        CHECK ((pairing_digest IS NULL) = (pairing_expires_at IS NULL)),
+    CONSTRAINT only_active_is_paired CHECK (active OR pairing_digest IS NULL)
+);
+
+-- Devices that were paired with a till, by the digests of their tokens. Ended ones stay.
+CREATE TABLE till_devices (
+    digest bytea PRIMARY KEY CHECK (length(digest) = 32),
+    binding bytea NOT NULL CHECK (length(binding) = 32),  -- to the till
+    till_id uuid NOT NULL REFERENCES tills,
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 80),  -- for people
+    paired_at timestamptz NOT NULL,
+    ended_at timestamptz,
+    last_seen_at timestamptz  -- exact to about a minute
+);
+CREATE INDEX till_devices_by_till ON till_devices (till_id);
+
 -- == People: roles, invitations and second factors ================================================
 --
 -- A person has an email, a password and sessions. A membership gives a person a role at one merchant,
@@ -1547,7 +1578,9 @@ CREATE TABLE journal (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- in the order of changes of one object
     time timestamptz NOT NULL,
     actor_kind text COLLATE "C" NOT NULL CHECK (
-        actor_kind IN ('person', 'operator', 'command_line', 'credential', 'customer', 'service')
+        actor_kind IN (
+            'person', 'operator', 'command_line', 'credential', 'customer', 'till', 'service'
+        )
     ),
     actor_name text NOT NULL CHECK (actor_name <> ''),
     actor_role text COLLATE "C",
@@ -1679,6 +1712,15 @@ BEGIN
             only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
         WHEN 'bank_holidays' THEN
             object := found ->> 'day';
+        WHEN 'tills' THEN
+            object := 'till_' || replace(found ->> 'id', '-', '');
+            SELECT t.merchant_id, t.mode INTO owner, only_in
+            FROM tenants t WHERE t.id = (found ->> 'tenant_id')::bigint;
+        WHEN 'till_devices' THEN
+            object := substr(found ->> 'digest', 3);  -- without \x
+            SELECT t.merchant_id, t.mode INTO owner, only_in
+            FROM tills d JOIN tenants t ON t.id = d.tenant_id
+            WHERE d.id = (found ->> 'till_id')::uuid;
         WHEN 'wallet_keys' THEN
             object := substr(found ->> 'digest', 3);  -- without \x
             SELECT w.mode, t.merchant_id INTO only_in, owner
@@ -1764,6 +1806,13 @@ CREATE TRIGGER wallet_keys_journal AFTER INSERT OR DELETE OR UPDATE OF digest, a
     ON wallet_keys FOR EACH ROW EXECUTE FUNCTION journal_change('wallet_key', 'account', 'name',
         'created_at', 'revoked_at');
 
+CREATE TRIGGER tills_journal AFTER INSERT OR DELETE OR UPDATE
+    ON tills FOR EACH ROW EXECUTE FUNCTION journal_change('till', 'tenant_id', 'name', 'token',
+        'created_at', 'active', 'pairing_digest', 'pairing_expires_at');
+CREATE TRIGGER till_devices_journal AFTER INSERT OR DELETE OR UPDATE OF digest, till_id, name,
+        paired_at, ended_at
+    ON till_devices FOR EACH ROW EXECUTE FUNCTION journal_change('till_device', 'till_id', 'name',
+        'paired_at', 'ended_at');
 CREATE TRIGGER payout_terms_journal AFTER INSERT OR UPDATE OR DELETE ON payout_terms FOR EACH ROW
     EXECUTE FUNCTION journal_change('payout_terms', 'minimum', 'fee', 'on_request',
         'paused_reason');

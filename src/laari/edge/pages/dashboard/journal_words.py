@@ -16,7 +16,7 @@ AMOUNTS = {
     *("minimum", "monthly_volume", "net", "refunded", "refunded_amount", "returned_amount"),
 }
 # Columns that say nothing to a person: the entry names its object already.
-INTERNAL = {"tenant_id", "merchant_id", "snapshot", "person_id"}
+INTERNAL = {"tenant_id", "merchant_id", "snapshot", "person_id", "till_id", "token"}
 
 
 class Shown(NamedTuple):

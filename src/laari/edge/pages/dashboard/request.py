@@ -6,7 +6,7 @@ Its address has the merchant and the mode, so tabs are independent.
 from collections.abc import Hashable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from laari.edge.load.heavy import Line
 from laari.edge.merchant.operations import Caller, Context, Write
@@ -49,6 +49,10 @@ DONE = {
     "bank": "The bank account is saved.",
     "closed": "The till is closed. Print this page if you need it on paper.",
     "closed_already": "The till was closed already: this is the closing.",
+    "till": "The till is made. Pair a device with it, or print its code.",
+    "till_active": "The till is active.",
+    "till_inactive": "The till is not active. Its devices have ended; its code takes no payments.",
+    "device": "The device has ended. It can do nothing more.",
     "controlled": "Done, as the sandbox customer.",
     "webhook": "Your webhook settings are saved.",
     "resent": "The event is being sent again.",
@@ -72,6 +76,7 @@ DONE = {
 # The tabs of the dashboard: address, name, and the permission that shows it.
 TABS: tuple[tuple[str, str, Permission], ...] = (
     ("", "Overview", "payments.read"),
+    ("/counter", "Counter", "payments.create"),
     ("/payments", "Payments", "payments.read"),
     ("/requests", "Requests", "payments.read"),
     ("/authorizations", "Authorizations", "authorizations.read"),
@@ -90,7 +95,7 @@ class DashboardVisitor(PersonVisitor):
     """Anybody at the door of the dashboard."""
 
     prefix = HOME
-    folders = ("dashboard/", "person/")
+    folders: ClassVar[tuple[str, ...]] = ("dashboard/", "person/")
     session_cookie = "laari-dashboard"
     place = "the dashboard"
     password_page = f"{HOME}/live{ACCOUNT}"
@@ -213,10 +218,13 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
     @property
     def tabs(self) -> list[tuple[str, str]]:
         """The tabs for this person's role; live mode has no sandbox controls."""
+        hidden = {"/sandbox"} if self.tenant.mode == "live" else set()
+        if self.till is None:
+            hidden.add("/counter")
         return [
             (rest, name)
             for rest, name, permission in TABS
-            if self.may(permission) and (rest != "/sandbox" or self.tenant.mode == "sandbox")
+            if self.may(permission) and rest not in hidden
         ]
 
     @property

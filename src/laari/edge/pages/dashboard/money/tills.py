@@ -13,6 +13,7 @@ from laari.rules.refusals import invalid
 from laari.store.merchants import applications
 from laari.store.reads.listing import Position
 from laari.store.reads.money import tills
+from laari.store.reads.tills import records
 
 PAGE = 50  # closings
 _LISTING = "till closings"
@@ -33,6 +34,7 @@ async def show_list(request: DashboardRequest) -> Reply:
     cursor = older and request.backend.cursors.make(_LISTING, tenant_id, *older)
     return await request.long_page(
         "tills.html",
+        registered=await _registered(request),
         open_tills=await ask(tills.show_open, tenant_id, request.till),
         closings=found,
         closing_id=_shown,
@@ -40,6 +42,13 @@ async def show_list(request: DashboardRequest) -> Reply:
         older=cursor and f"after={cursor}",
         written=request.query,
     )
+
+
+async def _registered(request: DashboardRequest) -> list[records.ListedTill]:
+    """For people who manage them."""
+    if not request.may("tills.manage"):
+        return []
+    return await request.backend.ask(records.of_tenant, request.tenant.id, request.now)
 
 
 def _shown(closing: TillClosing) -> str:
