@@ -1,5 +1,6 @@
 """Payments in the dashboard: found, followed, refunded, and made by hand."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -196,17 +197,14 @@ async def test_the_code_comes_first_and_is_seen_at_once(
     assert await sideways_scroll(page) <= 0
 
 
-async def test_a_payment_is_looked_at_every_two_seconds_for_three_minutes(
-    visitors: Visitors, owner: Owner
-) -> None:
+async def test_the_page_of_a_payment_waits_for_its_change(visitors: Visitors, owner: Owner) -> None:
     payment = owner.shop.payment()
     page = await visitors.page("desktop")
-    await page.clock.install()
     await visitors.log_in(page.context, owner.email)
-    await page.goto(owner.url(f"/sandbox/payments/{payment['id']}"))
-    for seconds in (2, 2, 170, 2, 2):
-        async with page.expect_response("**/status"):
-            await page.clock.run_for(seconds * 1000)
+    async with page.expect_request("**/status?status=pending"):
+        await page.goto(owner.url(f"/sandbox/payments/{payment['id']}"))
+    await asyncio.to_thread(owner.shop.control, f"payments/{payment['id']}/pay")
+    await expect(page.locator(".badge", has_text="paid")).to_be_visible(timeout=10_000)
 
 
 async def test_a_payment_tells_when_it_was_created_paid_and_refunded(

@@ -63,6 +63,9 @@ class App:
     async def open(self) -> None:
         await self._backend.open()
 
+    def wake(self) -> None:
+        self._backend.wake()
+
     async def close(self) -> None:
         await self._backend.close()
 

@@ -14,6 +14,7 @@ from laari.edge.input.cursors import Cursors
 from laari.edge.load.admission import MAX_PAGES_IN_FLIGHT, Admission
 from laari.edge.load.hashing import Hashing
 from laari.edge.load.heavy import Heavy, Reports
+from laari.edge.load.live import Live
 from laari.edge.load.metrics import Metrics
 from laari.edge.load.token_buckets import RateBuckets
 from laari.errors import UnavailableError
@@ -85,6 +86,7 @@ class Backend:
         )
         self._use(self._interfaces)
         self._announcer = Announcer(self._interfaces.pool)
+        self.live = Live(self._pages.pool.read)
         self._runner = BatchRunner(
             dsn,
             self.origin,
@@ -92,6 +94,7 @@ class Backend:
             channels=settings.channels,
             keys=keys_of(master_key),
             second_person_above=settings.second_operator_above,
+            committed=self.live.committed,
         )
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
@@ -143,6 +146,10 @@ class Backend:
         await self.failed_logins.close()
         await self._interfaces.pool.close()
         await self._pages.pool.close()
+
+    def wake(self) -> None:
+        """Ends the waits of pages, so that the process can stop."""
+        self.live.close()
 
     async def is_ready(self) -> bool:
         return await self._interfaces.pool.is_writable()

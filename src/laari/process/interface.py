@@ -31,6 +31,7 @@ async def serve(service: Service, stop: asyncio.Event) -> None:
         await server.start(listeners)
         tell_ready()
         await stop.wait()
+        app.wake()
         await server.stop(GRACEFUL_SECONDS)
     finally:
         await app.close()

@@ -38,7 +38,7 @@ FIRST_START_ATTEMPTS = 4
 STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
 DEFAULT_METRICS_ADDRESS = ("127.0.0.1", 9464)
-METRICS_BYTES = 1 << 17  # per interface process
+METRICS_BYTES = 1 << 18  # per interface process
 
 
 def listen(host: str, port: int) -> socket.socket:

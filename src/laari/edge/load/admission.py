@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from laari.errors import UnavailableError
 from laari.http.messages import ClientGone, Reply, Request
@@ -100,6 +100,15 @@ class Admission:
             raise Crowded
         self._owners[owner] = taken + 1
         return _Place(self._owners, owner)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """A request that only waits for a change leaves its place to others meanwhile."""
+        self.in_flight -= 1
+        try:
+            yield
+        finally:
+            self.in_flight += 1
 
     def _refuse(self, refused: Callable[[Refusal], Reply]) -> Reply:
         seconds = self.wait_seconds(time.monotonic())

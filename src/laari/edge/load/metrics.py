@@ -13,7 +13,7 @@ from laari.http.messages import OTHER
 from laari.store.ledger.last_seal_file import ShownSeals
 from laari.store.reads.health import Noted
 
-PROCESS_BYTES = 1 << 17  # the part of one process: about 300 pages fit
+PROCESS_BYTES = 1 << 18  # the part of one process: about 600 pages fit
 
 LATENCY_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 BATCH_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
+from laari.edge.load.live import OnePayment
 from laari.edge.pages.login import confirm, log_in_customer
 from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
 from laari.edge.pages.routes import FormHandler, Handler, PageRoute
@@ -16,7 +17,7 @@ from laari.http.messages import Reply
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.command import Command
 from laari.rules.lifecycle import shown_state
-from laari.rules.records import Tenant
+from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
 from laari.store.people.sessions import CustomerSession
@@ -125,8 +126,16 @@ AnyDecision: TypeAlias = DecisionRequest[Any]
 
 
 async def show_status(request: AnyDecision) -> Reply:
-    """Only the state, for a page that polls."""
-    return request.json({"status": request.asked.state})
+    """Only the state, for a page that waits. Changes of a payment end the wait."""
+    row = request.asked.row
+    if not isinstance(row, Payment):
+        return request.json({"status": request.asked.state})
+
+    async def read() -> str:
+        now = await request.find()
+        return "not_found" if now is None else now.state
+
+    return await request.state_reply(read, OnePayment(row.id))
 
 
 def decided(decision: Decision, *states: str, confirmed: bool = False) -> FormHandler[AnyDecision]:

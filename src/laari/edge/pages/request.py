@@ -21,6 +21,7 @@ import msgspec
 
 from laari.edge.backend import Backend
 from laari.edge.input.multipart import UploadedFile
+from laari.edge.load.live import Key
 from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
 from laari.edge.pages.devices import device_of
@@ -144,9 +145,9 @@ class PageRequest:
 
     @property
     def home(self) -> str:
-        """`/pay/TOKEN` or `/approve/TOKEN` for its forms, `/app` or `/dashboard` for others."""
+        """`/pay/TOKEN`, `/approve/TOKEN` or `/till/TOKEN` for its forms; else as `/dashboard`."""
         segments = self.path.split("/")
-        return "/".join(segments[: 3 if segments[1] in ("pay", "approve") else 2])
+        return "/".join(segments[: 3 if segments[1] in ("pay", "approve", "till") else 2])
 
     @property
     def page_alone(self) -> str | None:
@@ -252,7 +253,7 @@ class PageRequest:
             if session is not None:
                 if self.whose is None:
                     self.whose = session.whose
-                    self._count(session.whose)
+                    self.count(session.whose.id)
                 return session
         return None
 
@@ -263,9 +264,9 @@ class PageRequest:
         with suppress(UnavailableError, OutcomeUnknown):  # the next request notes it
             await self.backend.write(note, *args)
 
-    def _count(self, whose: Whose) -> None:
-        """Counts this request for the person who is logged in."""
-        bucket = Bucket(named_bucket("pages", whose.id), PAGES_PER_SECOND, PAGES_OVER_SECONDS)
+    def count(self, visitor: object) -> None:
+        """Counts this request for the person or the device that is logged in."""
+        bucket = Bucket(named_bucket("pages", visitor), PAGES_PER_SECOND, PAGES_OVER_SECONDS)
         seconds = self.backend.rates.take(bucket, time.monotonic())
         if seconds > 0:
             raise TooFast(seconds)
@@ -343,6 +344,12 @@ class PageRequest:
 
     def json(self, value: dict[str, str]) -> Reply:
         return Reply(200, msgspec.json.encode(value))
+
+    async def state_reply(self, read: Callable[[], Awaitable[str]], *keys: Key) -> Reply:
+        """The state of what a page shows; `?status=` has the state that it shows now."""
+        live, admission = self.backend.live, self.backend.page_admission
+        known = self.query.get("status")
+        return self.json(await live.state(self.http, admission, read, known, keys))
 
     def go(self, path: str, status: int = 303) -> Reply:
         """Redirects after a form, so that a reload does not send the form again."""

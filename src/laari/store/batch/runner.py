@@ -78,8 +78,9 @@ class BatchRunner:
         channels: frozenset[str] = frozenset(),
         keys: Keys = NO_KEYS,
         second_person_above: int | None = None,
+        committed: Callable[[World], None] = lambda world: None,
     ) -> None:
-        """`announce` is called after a commit that added deliveries.
+        """`announce` is called after a commit that added deliveries, `committed` after each.
 
         A runner with `channels` also needs the key for the messages by them.
         """
@@ -90,6 +91,7 @@ class BatchRunner:
         self._channels = channels
         self._keys = keys
         self._second_person_above = second_person_above
+        self._committed = committed
         self._connection: asyncpg.Connection | None = None
         self._watch = Watch()
         self._warned = False
@@ -169,6 +171,7 @@ class BatchRunner:
             raise await self._explained(error) from error
         if await self._finish(connection, last) or to_send:
             self._announce()
+        self._committed(world)
         return outcomes
 
     async def _outcomes(

@@ -7,7 +7,8 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records import Language, Mode, WalletFreeze
+from laari.rules.people.contacts import masked_payer
+from laari.rules.records import Language, Mode, Payment, WalletFreeze
 
 
 class Holder(Struct, frozen=True):
@@ -47,6 +48,14 @@ async def by_customer(connection: Connection, customer_id: UUID) -> Holder | Non
 async def by_account(connection: Connection, account: int) -> Holder | None:
     row = await connection.fetchrow(f"{_SELECT} WHERE w.account = $1", account)
     return None if row is None else Holder(**row)
+
+
+async def payer_of(connection: Connection, payment: Payment) -> str | None:
+    """Who paid, as far as the people at a counter need it to tell customers apart."""
+    if payment.paid_at is None or payment.payer_account is None:
+        return None
+    holder = await by_account(connection, payment.payer_account)
+    return None if holder is None else masked_payer(holder.name, holder.mobile, holder.account)
 
 
 async def names_of(connection: Connection, accounts: Collection[int]) -> dict[int, str]:

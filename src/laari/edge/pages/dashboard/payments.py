@@ -1,5 +1,6 @@
 """Payments: the list with its filters, the search, and the page of one payment."""
 
+from laari.edge.load.live import OnePayment
 from laari.edge.merchant import payments as api
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.dashboard.days import DAY_FIELDS
@@ -24,7 +25,6 @@ from laari.rules import ids
 from laari.rules.actors import name_for_merchants
 from laari.rules.lifecycle import shown_state
 from laari.rules.payments.refunds import left_of
-from laari.rules.people.contacts import masked_payer
 from laari.rules.records import Payment
 from laari.rules.refusals import invalid
 from laari.store.reads import holders, payments, refunds
@@ -98,24 +98,21 @@ async def _show(request: DashboardRequest, payment: Payment) -> Reply:
         reasons=REASONS,
         shape=PAYMENTS.show(payment, request.backend),
         state=shown_state(payment, request.tenant_now),
-        payer=await _payer(request, payment),
+        payer=await request.backend.ask(holders.payer_of, payment),
         entries=history,
     )
 
 
-async def _payer(request: DashboardRequest, payment: Payment) -> str | None:
-    """Who paid, as far as the people at a counter need it to tell customers apart."""
-    if payment.paid_at is None or payment.payer_account is None:
-        return None
-    holder = await request.backend.ask(holders.by_account, payment.payer_account)
-    return None if holder is None else masked_payer(holder.name, holder.mobile, holder.account)
-
-
 async def show_status(request: DashboardRequest) -> Reply:
-    """Only the state, for a page that polls."""
-    payment = await find_own(request, PAYMENTS)
-    state = "not_found" if payment is None else shown_state(payment, request.tenant_now)
-    return request.json({"status": state})
+    """Only the state, for a page that waits."""
+
+    async def read() -> str:
+        payment = await find_own(request, PAYMENTS)
+        return "not_found" if payment is None else shown_state(payment, request.tenant_now)
+
+    payment_id = ids.read_id(ids.PAYMENT, request.params["id"])
+    keys = [] if payment_id is None else [OnePayment(payment_id)]
+    return await request.state_reply(read, *keys)
 
 
 show = for_one(PAYMENTS, _show)

@@ -20,20 +20,25 @@ for (const place of document.querySelectorAll("[data-countdown]")) {
   tick();
 }
 
-// Polls the state of the resource, and reloads the page if it has changed.
+// Waits for another state of the resource, and reloads the page if it has changed.
 if (statusUrl) {
   (async () => {
     const began = performance.now();
     let pause = 2; // seconds; somebody at a counter waits for three minutes at most
-    for (; ; pause = performance.now() - began < 180_000 ? 2 : Math.min(pause * 1.1, 15)) {
+    for (;;) {
       await wait(pause);
+      pause = performance.now() - began < 180_000 ? 2 : Math.min(Math.max(pause, 2) * 1.1, 15);
       if (document.hidden) continue;
       try {
-        const answer = await fetch(statusUrl, { headers: { accept: "application/json" } });
-        if (answer.ok && (await answer.json()).status !== status) {
+        // The reply comes as soon as the state is another one, or after some seconds.
+        const answer = await fetch(`${statusUrl}?status=${status}`, { headers: { accept: "application/json" } });
+        if (!answer.ok) continue;
+        const found = await answer.json();
+        if (found.status !== status) {
           location.replace(here);
           return;
         }
+        if (found.waited) pause = 0.2;
       } catch {
         // Offline for a moment: try again later.
       }
