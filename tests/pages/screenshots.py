@@ -9,14 +9,17 @@ import io
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from PIL import Image
 from playwright.async_api import Page, async_playwright
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
 from tests.pages import (
+    counter_shots,
     dashboard_shots,
     factor_shots,
     operator_shots,
@@ -31,6 +34,7 @@ from tests.serving import Merchant, Service, serving
 ROOT = Path(__file__).parents[2]
 SHOWN = ROOT / "docs/img/pages"
 OTHERS = ROOT / "build/screenshots"
+IDLE_MS = 5_000
 COLOURS = 96  # of a picture in the documentation: pages have few, and the files stay small
 
 # As the pages are used: large movements need a second person, and customers sign up.
@@ -45,7 +49,7 @@ SETTINGS = {
     "LAARI_TOPUP_HOLDER": "Laari Wallet Pvt Ltd",
     "LAARI_WITHDRAWAL_MINIMUM": "1000",
 }
-PRINTED = {"dashboard-statement", "dashboard-till-closing", "checkout-paid"}
+PRINTED = {"till-stand", "dashboard-statement", "dashboard-till-closing", "checkout-paid"}
 
 Shot = Callable[[Visitors, Service, Page], Awaitable[None]]
 
@@ -197,6 +201,7 @@ SHOTS: dict[str, Shot] = {
     **dashboard_shots.SHOTS,
     **people_shots.SHOTS,
     **factor_shots.SHOTS,
+    **counter_shots.SHOTS,
 }
 
 
@@ -209,7 +214,8 @@ async def take(service: Service, names: list[str]) -> None:
         for name in names or SHOTS:
             page = await visitors.page("desktop")
             await SHOTS[name](visitors, service, page)
-            await page.wait_for_load_state("networkidle")
+            with suppress(PlaywrightTimeoutError):  # a counter always waits for an answer
+                await page.wait_for_load_state("networkidle", timeout=IDLE_MS)
             await page.evaluate("document.fonts.ready")
             for size, viewport in SIZES.items():
                 await page.set_viewport_size(viewport)

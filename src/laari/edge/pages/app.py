@@ -3,7 +3,15 @@
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.pages import approval, checkout, dashboard, front, operator, wallet
+from laari.edge.pages import (
+    approval,
+    checkout,
+    dashboard,
+    front,
+    operator,
+    tills,
+    wallet,
+)
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard.account import WITHOUT_MERCHANT
 from laari.edge.pages.dashboard.request import MODES, DashboardVisitor
@@ -15,12 +23,15 @@ from laari.http.messages import Reply, Request, must_read, plain_refusal
 from laari.http.router import Router
 from laari.rules.refusals import Refusal
 
-FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "operator", "static"})
+FIRST_SEGMENTS = frozenset(
+    {"pay", "approve", "till", "counter", "app", "dashboard", "operator", "static"}
+)
 
 ROUTES: Routes = [
     *front.ROUTES,
     *checkout.ROUTES,
     *approval.ROUTES,
+    *tills.ROUTES,
     *wallet.ROUTES,
     *dashboard.ROUTES,
     *operator.ROUTES,

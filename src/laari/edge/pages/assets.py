@@ -15,6 +15,7 @@ TYPES = {
     ".css": b"text/css; charset=utf-8",
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
+    ".webmanifest": b"application/manifest+json",
     ".woff2": b"font/woff2",
 }
 _A_YEAR = (b"cache-control", b"public, max-age=31536000, immutable")
@@ -30,14 +31,16 @@ def _load() -> tuple[dict[str, str], dict[str, Asset]]:
     """The addresses by file name, and the assets by address."""
     urls: dict[str, str] = {}
     assets: dict[str, Asset] = {}
-    # The style sheet comes last: it names the addresses of the fonts.
-    for path in sorted(FOLDER.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
+    # These come last: they name the addresses of fonts and pictures.
+    naming = (".css", ".webmanifest")
+    for path in sorted(FOLDER.iterdir(), key=lambda path: (path.suffix in naming, path.name)):
         if path.suffix not in TYPES:
             continue
         body = path.read_bytes()
-        if path.suffix == ".css":
+        if path.suffix in naming:
             for name, url in urls.items():
                 body = body.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
+                body = body.replace(f'"src": "{name}"'.encode(), f'"src": "{url}"'.encode())
         tag = hashlib.sha256(body).hexdigest()[:12]
         urls[path.name] = f"/static/{tag}/{path.name}"
         zipped = None if path.suffix == ".woff2" else gzip.compress(body, mtime=0)

@@ -1,0 +1,150 @@
+// The counter: a keypad, one page that stays open, and a sound when a sale is paid. Its forms and
+// links work without this.
+"use strict";
+
+(() => {
+  const RETRY = 2; // seconds
+  const offline = document.querySelector("[data-offline]");
+  const main = () => document.getElementById("content");
+  const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+  let shown = 0; // counts what was put on the screen: an old wait must not change it
+
+  // Browsers let a page make sounds once somebody has touched it.
+  let sounds = null;
+  const unlock = () => {
+    sounds ??= new AudioContext();
+    sounds.resume();
+  };
+  addEventListener("click", unlock);
+  addEventListener("keydown", unlock);
+
+  function chime() {
+    if (!sounds) return;
+    for (const [tone, begin] of [[880, 0], [1318.5, 0.14]]) {
+      const at = sounds.currentTime + begin;
+      const source = sounds.createOscillator();
+      const volume = sounds.createGain();
+      source.frequency.value = tone;
+      volume.gain.setValueAtTime(0.4, at);
+      volume.gain.exponentialRampToValueAtTime(0.001, at + 0.35);
+      source.connect(volume).connect(sounds.destination);
+      source.start(at);
+      source.stop(at + 0.35);
+    }
+  }
+
+  // Sends a request until there is an answer. A sale has a reference, so that sending it again makes
+  // no second one.
+  async function ask(url, options) {
+    for (;;) {
+      try {
+        const answer = await fetch(url, options);
+        if (answer.status < 500 && answer.status !== 429) {
+          offline.hidden = true;
+          return answer;
+        }
+      } catch {
+        // No connection.
+      }
+      offline.hidden = false;
+      await pause(RETRY);
+    }
+  }
+
+  async function read(answer) {
+    return new DOMParser().parseFromString(await answer.text(), "text/html");
+  }
+
+  // Puts another page of the counter on the screen. Any other page is opened as usual.
+  async function show(url, options) {
+    const turn = ++shown;
+    main().setAttribute("aria-busy", "true");
+    const answer = await ask(url, options);
+    const found = await read(answer);
+    if (turn !== shown) return;
+    const next = found.getElementById("content");
+    if (!next?.classList.contains("counter")) {
+      location.assign(answer.url);
+      return;
+    }
+    const before = main().querySelector("[data-sale]")?.dataset.sale;
+    main().replaceWith(document.adoptNode(next));
+    history.replaceState(null, "", options?.method && answer.status >= 400 ? location.href : answer.url);
+    scrollTo(0, 0);
+    if (before && before !== "paid" && next.querySelector("[data-sale=paid]")) chime();
+    begin();
+  }
+
+  // Only the list of sales: an amount that somebody is typing stays.
+  async function refreshLatest() {
+    const found = await read(await ask(location.href));
+    const next = found.getElementById("latest");
+    const old = document.getElementById("latest");
+    if (!next) return location.reload();
+    if (!old) return;
+    if (next.dataset.status.split("-")[0] !== old.dataset.status.split("-")[0]) {
+      next.classList.add("new");
+      chime();
+    }
+    old.replaceWith(document.adoptNode(next));
+  }
+
+  async function watch() {
+    const turn = shown;
+    for (;;) {
+      const place = main().querySelector("[data-wait]");
+      if (!place) return;
+      const { wait, status } = place.dataset;
+      const answer = await ask(`${wait}?status=${encodeURIComponent(status)}`, { headers: { accept: "application/json" } });
+      if (turn !== shown) return;
+      const found = answer.ok && !answer.redirected ? await answer.json() : { status: "ended" };
+      if (turn !== shown) return;
+      if (found.status === "ended") return location.reload();
+      if (found.status === status) {
+        await pause(found.waited ? 0.2 : RETRY);
+      } else if (place.id === "latest") {
+        await refreshLatest();
+      } else {
+        return show(location.href);
+      }
+      if (turn !== shown) return;
+    }
+  }
+
+  function begin() {
+    const amount = document.getElementById("amount");
+    const keys = document.querySelector("[data-keys]");
+    if (keys) {
+      keys.hidden = false;
+      // The keypad is the keyboard on a touch screen.
+      if (matchMedia("(pointer: coarse)").matches) amount.inputMode = "none";
+      keys.addEventListener("click", (event) => {
+        const key = event.target.closest("[data-key]")?.dataset.key;
+        if (!key) return;
+        const text = amount.value;
+        if (key === "back") amount.value = text.slice(0, -1);
+        else if (key === "." ? !text.includes(".") : !/\.\d\d$/.test(text)) amount.value = text + key;
+      });
+    }
+    for (const form of main().querySelectorAll("form")) {
+      form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        if (form.dataset.busy) return; // one press is one sale
+        form.dataset.busy = "yes";
+        event.submitter?.setAttribute("aria-disabled", "true");
+        show(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+      }, true);
+    }
+    for (const link of main().querySelectorAll("a")) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        show(link.href);
+      });
+    }
+    main().querySelector("[data-next]")?.focus();
+    watch();
+  }
+
+  if (main().classList.contains("counter")) begin();
+})();

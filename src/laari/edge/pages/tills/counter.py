@@ -1,0 +1,319 @@
+"""The counter of one till: amount, code, paid, next. For a paired device and for a cashier.
+
+A sale is made with a reference that its form carries: pressed twice or sent again after a lost
+connection, it is the same payment.
+"""
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from laari.edge.load.live import Key, OneDevice, OnePayment, OneTill
+from laari.edge.load.token_buckets import throttle_bucket
+from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.devices import device_of
+from laari.edge.pages.login import throttle
+from laari.edge.pages.render import money
+from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.resources import PAYMENTS
+from laari.http.addresses import client_prefix
+from laari.http.messages import Reply
+from laari.rules import ids, terms
+from laari.rules.actors import Actor
+from laari.rules.calendar import local_day
+from laari.rules.lifecycle import shown_state
+from laari.rules.merchants.tills import PairDevice
+from laari.rules.money import MAX_PAYMENT_AMOUNT, read_rufiyaa
+from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
+from laari.rules.people.permissions import Permission
+from laari.rules.records import Payment, Tenant
+from laari.rules.refusals import Refusal
+from laari.rules.world import local_time
+from laari.store.reads import figures, holders
+from laari.store.reads.figures import Figures, Span
+from laari.store.reads.tills import records, sales
+from laari.store.reads.tills.records import DeviceSession
+
+HOME = "/counter"
+PAIR = f"{HOME}/pair"
+ENDED = "ended"  # instead of a state: the visitor may no longer see it
+NONE = Figures()
+SALE_LIFE = timedelta(minutes=15)  # the customer stands at the counter
+_REFERENCE = "SALE-"
+_REFERENCE_LENGTH = 21
+
+
+def new_reference() -> str:
+    """Of the sale that a form makes: no two forms have the same."""
+    return _REFERENCE + secrets.token_hex(8).upper()
+
+
+def is_reference(text: str) -> bool:
+    return text.startswith(_REFERENCE) and len(text) == _REFERENCE_LENGTH and text.isascii()
+
+
+def read_amount(request: PageRequest, tenant: Tenant) -> int | FormProblem:
+    """The form's amount, within the limit of the shop."""
+    amount = read_rufiyaa(request.form.get("amount", ""))
+    most = min(tenant.max_payment or MAX_PAYMENT_AMOUNT, MAX_PAYMENT_AMOUNT)
+    if amount is None or amount < 1:
+        return FormProblem(422, request.language.text("choice.no_amount"))
+    if amount > most:
+        return FormProblem(422, request.language.text("counter.too_much", most=money(most)))
+    return amount
+
+
+async def make_sale(
+    request: PageRequest, tenant: Tenant, now: datetime, label: str
+) -> Payment | Problem:
+    """The payment of the form's amount and reference, made now or before; `now` is the shop's."""
+    amount, reference = read_amount(request, tenant), request.form.get("reference", "")
+    if isinstance(amount, FormProblem):
+        return amount
+    if not is_reference(reference):
+        return FormProblem(400, request.language.text("problem.unreadable"))
+    draft = PaymentDraft(reference, amount, terminal_label=label, expires_at=now + SALE_LIFE)
+    made = await request.backend.spine.submit(CreatePayment(tenant, draft))
+    if not isinstance(made, Refusal):
+        return made if made.terminal_label == label else _changed(request)
+    return _changed(request) if made.code == "reference_conflict" else made
+
+
+def _changed(request: PageRequest) -> FormProblem:
+    """The form made a sale of another amount before, as after Back in the browser."""
+    return FormProblem(409, request.language.text("counter.made_already"))
+
+
+class CounterRequest(PageRequest):
+    """A request of somebody who sells at one till."""
+
+    tenant: Tenant
+    tenant_now: datetime
+
+    @property
+    def label(self) -> str:
+        """The till, as its payments name it."""
+        raise NotImplementedError
+
+    @property
+    def counter(self) -> str:
+        """The address of the keypad."""
+        raise NotImplementedError
+
+    @property
+    def seller(self) -> Actor:
+        raise NotImplementedError
+
+    @property
+    def keys(self) -> list[Key]:
+        """The changes that every page of this counter waits for."""
+        return []
+
+
+class PairingRequest(PageRequest):
+    """Anybody with a pairing code."""
+
+    prefix = PAIR
+    folders = ("counter/",)
+    session_cookie = "laari-till"
+
+
+class DeviceRequest(CounterRequest):
+    """A request of a paired device. It can open nothing but these pages."""
+
+    prefix = HOME
+    folders = ("counter/",)
+    session_cookie = "laari-till"
+    device: DeviceSession
+
+    async def enter(self, access: Access) -> Reply | None:
+        token = self.cookie(self.session_cookie)
+        ask, master = self.backend.ask, self.backend.master_key
+        device = None
+        if token is not None:
+            device = await ask(records.session, master, token, self.now)
+        if device is None:
+            return self.json({"status": ENDED}) if access.polled else self.go(PAIR)
+        self.count(device.digest)
+        self.device, self.tenant = device, device.tenant
+        self.tenant_now = local_time(self.now, device.tenant)
+        seen = device.last_seen_at
+        if seen is None or self.now - seen > terms.SESSION_SEEN_EVERY:
+            await self.note_seen(records.note_seen, device.digest, self.now)
+        if not device.tenant.active:
+            return self.json({"status": ENDED}) if access.polled else self.page("closed.html", 403)
+        return None
+
+    @property
+    def label(self) -> str:
+        return self.device.till.name
+
+    @property
+    def counter(self) -> str:
+        return HOME
+
+    @property
+    def seller(self) -> Actor:
+        return Actor("till", self.label, address=self.http.client)
+
+    @property
+    def keys(self) -> list[Key]:
+        return [OneDevice(self.device.digest)]
+
+
+class CashierRequest(CounterRequest, DashboardRequest):
+    """A request of a cashier, who has one till."""
+
+    prefix = f"{DashboardRequest.prefix}{HOME}"
+    folders = ("counter/", *DashboardRequest.folders)
+
+    async def enter(self, access: Access) -> Reply | None:
+        stopped = await super().enter(access)
+        return self.missing() if stopped is None and self.till is None else stopped
+
+    @property
+    def label(self) -> str:
+        assert self.till is not None  # `enter` looked
+        return self.till
+
+    @property
+    def counter(self) -> str:
+        return self.url(HOME)
+
+    @property
+    def seller(self) -> Actor:
+        return self.actor
+
+
+C = TypeVar("C", bound=CounterRequest)
+
+
+async def ask_code(request: PairingRequest) -> Reply:
+    """A link in the picture of a code may bring the code along."""
+    code = (request.form or request.query).get("code", "")[:20]
+    return request.page("pair.html", code=code)
+
+
+async def pair(request: PairingRequest) -> Reply | Problem:
+    address = client_prefix(request.http.client)
+    throttle(request, [throttle_bucket(terms.PAIRINGS_PER_ADDRESS, "pairing", address)])
+    digest = records.code_digest(request.backend.master_key, request.form.get("code", "")[:20])
+    name = device_of(request.http.headers.get(b"user-agent", "")) or ""
+    paired = await request.backend.spine.submit(PairDevice(digest, name, request.http.client))
+    if isinstance(paired, Refusal):
+        return FormProblem(422, request.language.text("counter.not_paired"))
+    life = int(terms.TILL_DEVICE_LIFE.total_seconds())
+    request.keep_cookie(request.session_cookie, paired.token, life)
+    return request.go(HOME)
+
+
+async def _newest(request: CounterRequest) -> str:
+    """Changes with every sale and refund at the till."""
+    return _mark(await request.backend.ask(sales.latest, request.tenant.id, request.label))
+
+
+def _mark(latest: list[sales.Sale]) -> str:
+    if not latest:
+        return "none"
+    refunded = sum(sale.payment.refunded_amount or 0 for sale in latest)
+    return f"{latest[0].payment.id.hex}-{refunded}"
+
+
+async def _today(request: CounterRequest) -> Figures:
+    """Of this till, since midnight."""
+    day, tenant_id = local_day(request.tenant_now), request.tenant.id
+    found = await request.backend.ask(figures.of_days, Span(tenant_id, day, day))
+    return next((each.figures for each in found if each.terminal_label == request.label), NONE)
+
+
+async def show_keypad(request: CounterRequest) -> Reply:
+    ask, label = request.backend.ask, request.label
+    latest = await ask(sales.latest, request.tenant.id, label)
+    written = request.form.get("reference", "")
+    is_kept = isinstance(request.problem, FormProblem) and request.problem.status == 422
+    return request.page(
+        "keypad.html",
+        sales=latest,
+        mark=_mark(latest),
+        day=await _today(request),
+        amount=request.form.get("amount", ""),
+        reference=written if is_kept and is_reference(written) else new_reference(),
+    )
+
+
+async def show_news(request: CounterRequest) -> Reply:
+    till = OneTill(request.tenant.id, request.label)
+    return await request.state_reply(lambda: _newest(request), till, *request.keys)
+
+
+async def sell(request: CounterRequest) -> Reply | Problem:
+    made = await make_sale(request, request.tenant, request.tenant_now, request.label)
+    return request.go(_page_of(request, made)) if isinstance(made, Payment) else made
+
+
+def _page_of(request: CounterRequest, payment: Payment) -> str:
+    return f"{request.counter}/sales/{ids.show_id(ids.PAYMENT, payment.id)}"
+
+
+async def _find(request: CounterRequest) -> Payment | None:
+    """The payment in the address, if it is one of this till."""
+    found = await PAYMENTS.of_tenant(request.backend, request.tenant, request.params["id"])
+    return found if found is not None and found.terminal_label == request.label else None
+
+
+async def show_sale(request: CounterRequest) -> Reply:
+    payment = await _find(request)
+    if payment is None:
+        return request.go(request.counter)
+    return request.page(
+        "sale.html",
+        payment=payment,
+        state=shown_state(payment, request.tenant_now),
+        page=_page_of(request, payment),
+        payer=await request.backend.ask(holders.payer_of, payment),
+    )
+
+
+async def show_sale_status(request: CounterRequest) -> Reply:
+    async def read() -> str:
+        payment = await _find(request)
+        if payment is None:
+            return ENDED
+        return shown_state(payment, local_time(datetime.now(UTC), request.tenant))
+
+    payment_id = ids.read_id(ids.PAYMENT, request.params["id"])
+    own = [] if payment_id is None else [OnePayment(payment_id)]
+    return await request.state_reply(read, *own, *request.keys)
+
+
+async def cancel(request: CounterRequest) -> Reply | Problem:
+    """A sale that was paid meanwhile stays paid: its page says so."""
+    payment = await _find(request)
+    if payment is None:
+        return request.go(request.counter)
+    command = CancelPayment(request.tenant, payment.id, request.seller)
+    outcome = await request.backend.spine.submit(command)
+    is_cancelled = not isinstance(outcome, Refusal)
+    return request.go(request.counter if is_cancelled else _page_of(request, payment))
+
+
+def _routes(
+    kind: type[C], create: Permission | None, cancelling: Permission | None
+) -> list[PageRoute[C]]:
+    sale = "/sales/{id}"
+    return [
+        PageRoute(kind, "", get=show_keypad, needs=create),
+        PageRoute(kind, "/news", get=show_news, polled=True, needs=create),
+        PageRoute(kind, "/sales", post=sell, page=show_keypad, needs=create),
+        PageRoute(kind, sale, get=show_sale, needs=create),
+        PageRoute(kind, f"{sale}/status", get=show_sale_status, polled=True, needs=create),
+        PageRoute(kind, f"{sale}/cancel", post=cancel, page=show_sale, needs=cancelling),
+    ]
+
+
+ROUTES: Routes = [
+    PageRoute(PairingRequest, "", get=ask_code, post=pair),
+    *_routes(DeviceRequest, None, None),
+    *_routes(CashierRequest, "payments.create", "payments.cancel"),
+]
