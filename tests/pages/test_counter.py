@@ -236,7 +236,8 @@ async def test_amounts_that_make_no_sale(shop: Shop, amount: str) -> None:
 async def test_a_reference_is_one_of_ours(shop: Shop) -> None:
     """A program's payment of this till is not a sale of the counter."""
     shop.owner.shop.payment(reference="ORDER-1", amount=500, terminal_label=TILL)
-    assert Device(shop).sell("5", "ORDER-1").status_code == 400
+    for reference in ("ORDER-1", "SALE-" + "\n" * 16, "SALE-" + "a" * 16, "SALE-" + "A" * 17):
+        assert Device(shop).sell("5", reference).status_code == 400
 
 
 async def test_a_cashier_has_the_counter_of_the_own_till(shop: Shop, service: Service) -> None:

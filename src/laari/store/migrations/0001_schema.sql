@@ -221,7 +221,7 @@ CREATE TABLE tills (
     name text COLLATE "C" NOT NULL CHECK (char_length(name) BETWEEN 1 AND 10),
     token text COLLATE "C" NOT NULL UNIQUE,  -- of the address of its static code
     created_at timestamptz NOT NULL,
-    active boolean NOT NULL,  -- an inactive till takes no payments, and has no devices
+    active boolean NOT NULL,  -- an inactive till has no devices, and its code takes no payments
     -- The code that pairs the next device, once, before its end.
     pairing_digest bytea UNIQUE CHECK (length(pairing_digest) = 32),
     pairing_expires_at timestamptz,

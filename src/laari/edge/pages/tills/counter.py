@@ -4,6 +4,7 @@ A sale is made with a reference that its form carries: pressed twice or sent aga
 connection, it is the same payment.
 """
 
+import re
 import secrets
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -40,17 +41,16 @@ PAIR = f"{HOME}/pair"
 ENDED = "ended"  # instead of a state: the visitor may no longer see it
 NONE = Figures()
 SALE_LIFE = timedelta(minutes=15)  # the customer stands at the counter
-_REFERENCE = "SALE-"
-_REFERENCE_LENGTH = 21
+_REFERENCE = re.compile(r"SALE-[0-9A-F]{16}", re.ASCII)
 
 
 def new_reference() -> str:
     """Of the sale that a form makes: no two forms have the same."""
-    return _REFERENCE + secrets.token_hex(8).upper()
+    return f"SALE-{secrets.token_hex(8).upper()}"
 
 
 def is_reference(text: str) -> bool:
-    return text.startswith(_REFERENCE) and len(text) == _REFERENCE_LENGTH and text.isascii()
+    return _REFERENCE.fullmatch(text) is not None
 
 
 def read_amount(request: PageRequest, tenant: Tenant) -> int | FormProblem:
