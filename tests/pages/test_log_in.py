@@ -69,6 +69,26 @@ async def test_a_log_in_at_a_shop_opens_neither_the_wallet_nor_another_payment(
     assert httpx.get(f"{service.origin}/app", cookies=browser.http.cookies).status_code == 303
 
 
+async def test_a_log_in_on_an_own_device_counts_for_the_wallet_and_the_next_payment(
+    service: Service, live_shop: Merchant
+) -> None:
+    customer = await new_customer(service)
+    first, second = (live_shop.payment()["payment_url"] for _ in range(2))
+    browser = Forms(**address())
+    fields = {"identity": customer.mobile, "password": customer.password, "own_device": "on"}
+    token = {"form_token": browser.token(first)}
+    refused = browser.send(f"{first}/login", fields | token | {"password": "not it"})
+    assert 'name="own_device" checked' in refused.text
+    assert browser.send(f"{first}/login", fields | token).status_code == 303
+    assert customer.name in browser.http.get(f"{service.origin}/app").text
+    assert browser.send(f"{first}/pay", {"form_token": browser.token(first)}).status_code == 303
+    assert customer.name in browser.http.get(second).text
+    assert (
+        browser.send(f"{second}/logout", {"form_token": browser.token(second)}).status_code == 303
+    )
+    assert browser.http.get(f"{service.origin}/app").status_code == 303
+
+
 async def test_two_payments_are_two_log_ins_and_the_wallets_is_good_for_both(
     service: Service, live_shop: Merchant
 ) -> None:

@@ -156,7 +156,8 @@ def decided(decision: Decision, *states: str, confirmed: bool = False) -> FormHa
 class LinkedRequest(DecisionRequest[R]):
     """Everybody with the link sees the page; a customer logs in on the page itself to decide.
 
-    That log-in is valid for this page only. A log-in to the wallet is valid here too.
+    That log-in is valid for this page only, unless the customer says that the device is their own.
+    A log-in to the wallet is valid here too.
     """
 
     async def decider(self) -> CustomerSession | None:
@@ -198,7 +199,11 @@ def linked_routes(kind: type[K], show: Handler[K]) -> list[PageRoute[K]]:
 
 
 async def _log_in(request: AnyLinked) -> Reply:
-    await log_in_customer(request, request.asked.tenant.mode)
+    request.on_own_device = request.form.get("own_device") == "on"
+    try:
+        await log_in_customer(request, request.asked.tenant.mode)
+    finally:
+        request.on_own_device = False  # a refused log-in shows the form of this page again
     return request.go(request.address)
 
 

@@ -130,6 +130,7 @@ class PageRequest:
         self.files: dict[str, UploadedFile] = {}
         self.whose: Whose | None = None
         self.problem: Problem | None = None
+        self.on_own_device = False  # whether the customer says so, with a log-in
         self.now = datetime.now(UTC)
         self._cookies = own_cookies(http.fields)
         self._set: list[tuple[str, str, int | None]] = []
@@ -155,7 +156,8 @@ class PageRequest:
 
         In a shop's browser the next person must not find an open wallet.
         """
-        return self.home if self.home.startswith(("/pay/", "/approve/")) else None
+        is_linked = self.home.startswith(("/pay/", "/approve/"))
+        return self.home if is_linked and not self.on_own_device else None
 
     @property
     def can_sign_up(self) -> bool:
