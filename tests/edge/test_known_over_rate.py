@@ -44,7 +44,7 @@ class Place:
         if not self.active:
             return refuse("unauthorized")
         tenant: Any = SimpleNamespace(id=7, mode="live")
-        return Caller(tenant, frozenset(), OPERATOR)  # without a scope: 403
+        return Caller(tenant, frozenset(), lambda: OPERATOR)  # without a scope: 403
 
     async def ask(self, key: str = "sk_a", body: bytes = b"") -> int:
         request = sent("/merchant/payments", body=body, x_api_key=key)

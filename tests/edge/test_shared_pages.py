@@ -68,7 +68,7 @@ class SharedPage:
         return replace(ROW, status="expired")
 
     def asked_by(self, tenant: Tenant) -> tuple[bytes, str]:
-        context = Context(cast(Backend, self), Caller(tenant, None, OPERATOR))
+        context = Context(cast(Backend, self), Caller(tenant, None, lambda: OPERATOR))
         reply = asyncio.run(LIST.get(context, ListQuery()))
         assert isinstance(reply, Reply)
         body: Any = json.decode(reply.body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from itertools import count
 from typing import NamedTuple, Protocol, TypeAlias
 from urllib.parse import parse_qsl
@@ -76,7 +76,7 @@ class Request:
 
     __slots__ = (
         *("_body", "_take", "_trusted_proxies", "disconnected", "fields", "headers", "id", "local"),
-        *("method", "operation", "path", "peer_address", "query", "secure", "started"),
+        *("method", "operation", "path", "peer_address", "query", "started"),
     )
 
     def __init__(
@@ -105,7 +105,6 @@ class Request:
         self.headers = head.fields.by_name
         self.local = local
         self.peer_address = "" if peer is None else peer[0]
-        self.secure = _is_secure(self.headers, self.peer_address, trusted_proxies)
         self.id = new_request_id()
         self.operation = OTHER  # what metrics count it by, until it is known which one it is
         self.started = time.perf_counter()
@@ -115,6 +114,12 @@ class Request:
         """The client's address, as a trusted proxy reports it if there is one."""
         forwarded_for = self.headers.get(b"x-forwarded-for", "")
         return client_address(self.peer_address, forwarded_for, self._trusted_proxies)
+
+    @property
+    def secure(self) -> bool:
+        """Whether a trusted proxy says that the client uses https; this server has plain http."""
+        protocol = self.headers.get(b"x-forwarded-proto", "").strip().lower()
+        return protocol == "https" and is_trusted(self.peer_address, self._trusted_proxies)
 
     def body(self, limit: int) -> bytes | None:
         """The body, or None if it is longer than the limit."""
@@ -158,12 +163,6 @@ def read_parameters(encoded: bytes, errors: str = "surrogateescape") -> Paramete
     """A query or a form, whose parameters the caller has counted. Bytes that are not UTF-8 stay:
     only the field that gets them knows what they mean."""
     return parse_qsl(encoded.decode(), keep_blank_values=True, errors=errors) if encoded else []
-
-
-def _is_secure(headers: Mapping[bytes, str], peer: str, trusted_proxies: Networks) -> bool:
-    """Whether a trusted proxy says that the client uses https; this server has plain http."""
-    protocol = headers.get(b"x-forwarded-proto", "").strip().lower()
-    return protocol == "https" and is_trusted(peer, trusted_proxies)
 
 
 def plain_refusal(refusal: Refusal) -> Reply:

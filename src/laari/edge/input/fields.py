@@ -192,7 +192,8 @@ def text_of(value: object, name: str) -> str | Refusal:
 def trim(text: str) -> str:
     """The text without the whitespace around it; empty if nothing in it can be seen."""
     trimmed = text.strip()
-    return "" if _BLANK.fullmatch(trimmed) else trimmed
+    # Of ASCII, `strip` has removed all that is blank: nearly every text needs no other look.
+    return "" if not trimmed.isascii() and _BLANK.fullmatch(trimmed) else trimmed
 
 
 def text(

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from laari.edge.backend import Backend
@@ -69,7 +70,7 @@ async def _by_secret(
         return _refused(_WRONG_BASIC if basic else _wrong_key(secret))
     if merchant_id is not None and merchant_id != found.merchant_id:
         return _refused(_WRONG_BASIC)
-    return Caller(found, None, Actor("credential", "secret key", address=request.client))
+    return Caller(found, None, _names(request, "secret key"))
 
 
 async def _by_token(backend: Backend, request: Request, token: str) -> Caller | Refusal:
@@ -80,8 +81,11 @@ async def _by_token(backend: Backend, request: Request, token: str) -> Caller | 
     if not is_alive(found.expires_at, found.sandbox_offset_seconds, found.tenant, now):
         return _refused(_wrong_token(token))
     backend.client_uses.note(found.client_id)
-    actor = Actor("credential", found.client_id, address=request.client)
-    return Caller(found.tenant, recognised(found.scope), actor)
+    return Caller(found.tenant, recognised(found.scope), _names(request, found.client_id))
+
+
+def _names(request: Request, name: str) -> Callable[[], Actor]:
+    return lambda: Actor("credential", name, address=request.client)
 
 
 def _refused(why: str) -> Refusal:

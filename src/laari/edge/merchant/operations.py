@@ -30,13 +30,16 @@ ANY_READ_SCOPE = "any :read"
 NO_SUCH_ID = UUID(int=0)  # never minted: looked for, it is not found
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """A merchant in its current mode, the scopes of its credential, and who used it."""
 
     tenant: Tenant
     scopes: frozenset[str] | None  # None is every scope
-    actor: Actor
+    name_actor: Callable[[], Actor]  # few operations need the actor, with the client's address
+
+    @property
+    def actor(self) -> Actor:
+        return self.name_actor()
 
     def may(self, scope: str) -> bool:
         if self.scopes is None:
@@ -54,8 +57,7 @@ class Caller:
         return refuse("insufficient_scope", f"This needs {needed}.")
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """The caller of an operation, and the id in its path as it was written."""
 
     backend: Backend

@@ -5,6 +5,7 @@ While an attempt reserves a payment, it cannot expire, be cancelled or be paid b
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from uuid import UUID
 
 from msgspec import Struct
@@ -37,6 +38,7 @@ from laari.rules.world import Needs, World
 DEFAULT_LIFE = timedelta(hours=24)
 
 
+@lru_cache(maxsize=1)  # all payments of a batch are made at the same moment
 def default_deadline(now: datetime) -> datetime:
     """In whole seconds, as deadlines are shown."""
     return (now + DEFAULT_LIFE).replace(microsecond=0)

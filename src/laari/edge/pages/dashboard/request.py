@@ -254,7 +254,7 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
         self, operation: Write[B, T], source: Mapping[str, object] = NOTHING
     ) -> T | Refusal:
         """Runs an operation of the merchant API on the resource in the address."""
-        caller = Caller(self.tenant, None, self.actor)
+        caller = Caller(self.tenant, None, lambda: self.actor)
         context = Context(self.backend, caller, self.params.get("id", ""))
         return await operation.run(context, source)
 
