@@ -3,7 +3,6 @@
 import base64
 import os
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from asyncpg import Connection
@@ -181,7 +180,6 @@ async def every(connection: Connection) -> list[Merchant]:
     return [Merchant(*row) for row in rows]
 
 
-@lru_cache(maxsize=1024)  # each request shows its key
 def key_digest(master_key: bytes, secret_key: str) -> bytes:
     return derive(master_key, KEY, secret_key)
 
