@@ -17,6 +17,24 @@ _SQL = re.compile(
 )
 # Modules of clocks and of chance; `datetime` and `uuid` are also needed for their types.
 _IMPURE_MODULES = {"os", "platform", "random", "secrets", "socket", "sys", "threading", "time"}
+_WRITING = re.compile(r"\b(INSERT\s+INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE\s+FROM)\b")
+# Writes that decide nothing: statements of batches, leases, counters, figures, sessions, purging.
+COUNTING = {
+    *("tables.py", "purge.py", "bank_statements.py", "movement_messages.py"),
+    *("ledger/seals.py", "postgres/migrate.py"),
+    *("reads/deliveries.py", "reads/figures.py", "reads/messages.py", "reads/tills/records.py"),
+    "reads/wallets.py",
+    *("merchants/installation.py", "merchants/oauth.py"),
+    *("people/failed_logins.py", "people/logins.py", "people/message_choices.py"),
+    *("people/notices.py", "people/sessions.py"),
+}
+# Writes that decide and are not commands yet.
+DECIDING = {
+    "merchants/merchants.py",
+    "people/customer_signup.py",
+    "people/customers.py",
+    "people/wallet_keys.py",
+}
 MOST_MODULES = 24  # of a folder: more are several subjects
 _IMPURE_CALLS = {"now", "utcnow", "today", "uuid1", "uuid3", "uuid4", "uuid5", "urandom"}
 
@@ -66,6 +84,21 @@ def test_only_the_store_writes_sql() -> None:
     )
     found = {str(path): list(statements(path.read_text())) for path in others}
     assert {path: what for path, what in found.items() if what} == {}
+
+
+def test_new_writes_are_commands() -> None:
+    store = SOURCE / "store"
+    writing = {
+        str(path.relative_to(store))
+        for path in files("store")
+        if any(map(_WRITING.search, statements(path.read_text())))
+    }
+    assert writing == COUNTING | DECIDING
+    noted = {
+        str(path.relative_to(store)) for path in files("store") if "acting(" in path.read_text()
+    }
+    # Purging notes that an invitation has expired.
+    assert noted - {"people/acting.py", "purge.py"} <= DECIDING
 
 
 def test_the_rules_have_no_clock_and_no_random_source() -> None:

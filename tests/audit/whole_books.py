@@ -8,15 +8,15 @@ from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.ids import CUSTOMER, show_id
+from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.merchants.tills import CreateTill, EndDevice, OfferPairing, PairDevice
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
 from laari.rules.people_records import Case
-from laari.rules.records import PendingMovement
+from laari.rules.records import ApplicationAnswers, PendingMovement
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.ledger.last_seal_file import KnownSeal
-from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
@@ -29,7 +29,7 @@ from tests.people import decided
 from tests.store.payout_books import Shop, a_shop
 
 SECOND = Actor("command_line", "second", "admin")
-ANSWERS = applications.ApplicationFields(
+ANSWERS = ApplicationAnswers(
     legal_name="Bodu Boat Pvt Ltd",
     registration_number="C-0417/2026",
     tax_number="1234567GST001",
@@ -111,7 +111,7 @@ async def write_records(dsn: str) -> None:
                 connection, OPERATOR, MASTER, 10, name="Boat", email="boat@shop.example"
             )
         assert new is not None
-        await applications.submit(connection, OPERATOR, new.merchant.id, ANSWERS)
+        await decided(connection, SubmitApplication(OPERATOR, new.merchant.id, ANSWERS))
 
 
 async def write_whole(dsn: str) -> KnownSeal:

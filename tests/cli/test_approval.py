@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from laari.errors import LaariError
 from laari.rules.calendar import local_day
+from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication, SubmitApplication
 from laari.rules.merchants.fees import StartFees
-from laari.store.merchants import applications
+from laari.rules.records import ApplicationAnswers
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import fees
 from tests.actors import OPERATOR, change
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
-from tests.people import decided
+from tests.people import RefusedError, decided
 
 ANSWERS = {
     "legal_name": "Bodu Boat Pvt Ltd",
@@ -109,9 +109,9 @@ async def test_an_approval_does_not_alarm_the_owners_about_their_own_account(dsn
                 connection, OPERATOR, bytes(32), 10, name="Boat", email="aisha@shop.example"
             )
         assert made is not None
-        answers = applications.ApplicationFields(**ANSWERS)
-        await applications.submit(connection, OPERATOR, made.merchant.id, answers)
-        await applications.approve(connection, OPERATOR, made.merchant.id)
+        answers = ApplicationAnswers(**ANSWERS)
+        await decided(connection, SubmitApplication(OPERATOR, made.merchant.id, answers))
+        await decided(connection, ApproveMerchant(OPERATOR, made.merchant.id))
         assert await connection.fetchval("SELECT count(*) FROM bank_accounts") == 1
         assert await connection.fetchval("SELECT count(*) FROM messages") == 0
 
@@ -125,8 +125,8 @@ def test_two_approvals_at_once_make_one_live_side(dsn: str, stranger: str) -> No
     async def approve() -> bool:
         async with connection_to(dsn) as connection:
             try:
-                await applications.approve(connection, OPERATOR, stranger)
-            except LaariError:
+                await decided(connection, ApproveMerchant(OPERATOR, stranger))
+            except RefusedError:
                 return False
             return True
 
@@ -189,9 +189,9 @@ def test_a_pause_has_a_reason_until_it_ends(laari: Laari, stranger: str) -> None
 
 async def test_a_decided_application_never_changes(dsn: str, stranger: str) -> None:
     async with connection_to(dsn) as connection:
-        answers = applications.ApplicationFields(**ANSWERS)
-        made = await applications.submit(connection, OPERATOR, stranger, answers)
-        await applications.refuse(connection, OPERATOR, made.id, "No")
+        answers = ApplicationAnswers(**ANSWERS)
+        made = await decided(connection, SubmitApplication(OPERATOR, stranger, answers))
+        await decided(connection, RefuseApplication(OPERATOR, made.id, "No"))
         for statement in (
             "UPDATE applications SET status = 'approved'",
             "DELETE FROM applications",

@@ -8,7 +8,8 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from laari.store.merchants import applications
+from laari.rules.merchants.applications import SubmitApplication
+from laari.rules.records import ApplicationAnswers
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import tenants
@@ -20,6 +21,7 @@ from tests.pages.owners import Owner
 from tests.pages.people import Visitors
 from tests.pages.test_journal import client_of
 from tests.pages.test_tills import close
+from tests.people import decided
 from tests.serving import Merchant, Service
 
 DAY = 86_400
@@ -209,8 +211,8 @@ async def _newcomer(
             made = await sign_up(connection, OPERATOR, service.master_key, 10**6, **given)
         assert made is not None
         if sent:
-            answers = applications.ApplicationFields(**ANSWERS)
-            await applications.submit(connection, OPERATOR, made.merchant.id, answers)
+            answers = ApplicationAnswers(**ANSWERS)
+            await decided(connection, SubmitApplication(OPERATOR, made.merchant.id, answers))
         token = await opened(connection, email, master=service.master_key)
     cookie = {"name": "laari-dashboard", "value": token, "url": service.origin}
     await page.context.add_cookies([cookie])  # type: ignore[list-item]

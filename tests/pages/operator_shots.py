@@ -7,8 +7,9 @@ from typing import Any
 
 from playwright.async_api import Page
 
+from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.people_records import OperatorRole
-from laari.store.merchants import applications
+from laari.rules.records import ApplicationAnswers
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
@@ -17,6 +18,7 @@ from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop, seen_in
 from tests.pages.operators import COOKIE, PASSWORD, Desk, desk_of, new_operator, session_of
 from tests.pages.people import Customer, Visitors, new_customer
 from tests.pages.wallets import busy_wallet, reported
+from tests.people import decided
 from tests.serving import Merchant, Service
 
 Shot = Callable[[Visitors, Service, Page], Awaitable[None]]
@@ -78,8 +80,8 @@ class Day:
             assert made is not None
             self.applicant = made.merchant.id
             answers = {**ANSWERS, "legal_name": "Coral Books Pvt Ltd"}
-            fields = applications.ApplicationFields(**answers)
-            await applications.submit(connection, OPERATOR, self.applicant, fields)
+            fields = ApplicationAnswers(**answers)
+            await decided(connection, SubmitApplication(OPERATOR, self.applicant, fields))
 
     @property
     def customer_page(self) -> str:

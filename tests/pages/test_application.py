@@ -6,16 +6,18 @@ import re
 import httpx
 import pytest
 
-from laari.store.merchants import applications
+from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from laari.store.reads.merchants import applications
 from tests import shops
 from tests.actors import OPERATOR, change
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened
 from tests.pages.finance import take
 from tests.pages.forms import token_in
+from tests.people import decided
 from tests.serving import Service
 
 FORM = {**ANSWERS, "monthly_volume": "250,000", "bank_account": "7730 0000 12345"}
@@ -66,15 +68,15 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
     async with connection_to(service.dsn) as connection:
         found = await applications.latest_of(connection, shop.id)
         assert found is not None
-        assert (found.fields.tax_number, found.fields.monthly_volume) == (None, 25_000_000)
+        assert (found.tax_number, found.monthly_volume) == (None, 25_000_000)
         assert found.submitted_by.endswith("@shop.example")
-        await applications.refuse(connection, OPERATOR, found.id, "No <i>such</i> register")
+        await decided(connection, RefuseApplication(OPERATOR, found.id, "No <i>such</i> register"))
     assert "No &lt;i&gt;such&lt;/i&gt; register" in shop.get("/application").text
     assert "Your application is sent" in shop.send("/application", **FORM).text
     assert "is withdrawn" in shop.send("/application/withdraw").text
     assert "Your application is sent" in shop.send("/application", **FORM).text
     async with connection_to(service.dsn) as connection:
-        await applications.approve(connection, OPERATOR, shop.id)
+        await decided(connection, ApproveMerchant(OPERATOR, shop.id))
         actions = await connection.fetch(
             "SELECT action FROM journal WHERE merchant_id = $1 AND object_type IN "
             "('application', 'tenant') AND action <> 'merchant.create' ORDER BY id",
@@ -127,7 +129,9 @@ async def test_what_was_sent_stays_on_the_page_and_in_the_form(
     async with connection_to(service.dsn) as connection:
         found = await applications.latest_of(connection, shop.id)
         assert found is not None
-        await applications.refuse(connection, OPERATOR, found.id, "The <i>register</i> is old.")
+        await decided(
+            connection, RefuseApplication(OPERATOR, found.id, "The <i>register</i> is old.")
+        )
     reason = "The &lt;i&gt;register&lt;/i&gt; is old."
     page = shop.get("/application").text
     assert reason in page
@@ -148,7 +152,7 @@ async def test_a_shop_changes_its_name_until_it_is_approved(service: Service, sh
     )
     assert (entry["actor_kind"], entry["actor_role"]) == ("person", "owner")
     async with connection_to(service.dsn) as connection:
-        await applications.approve(connection, OPERATOR, shop.id)
+        await decided(connection, ApproveMerchant(OPERATOR, shop.id))
     assert shop.send("/application/name", name="Other").status_code == 409
     renamed = service.laari("merchant", "rename", shop.id, "Boat", "--json")
     assert json.loads(renamed.stdout)["name"] == "Boat"
@@ -179,7 +183,7 @@ async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> Non
     service.execute(attempt, shop.id, -1, hook, 204)
     assert steps() == before | paid | {"A webhook that": True}
     async with connection_to(service.dsn) as connection:
-        await applications.approve(connection, OPERATOR, shop.id)
+        await decided(connection, ApproveMerchant(OPERATOR, shop.id))
     live = {"A webhook that": True, "Your second factor": False, "Your bank account": True}
     assert steps() == live | {"A first live": False}
     async with connection_to(service.dsn) as connection:

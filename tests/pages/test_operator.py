@@ -18,9 +18,11 @@ from playwright.async_api import expect
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.calendar import local_day
+from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.people.permissions import may
 from laari.rules.people_records import OperatorRole
-from laari.store.merchants import applications, merchants
+from laari.rules.records import ApplicationAnswers
+from laari.store.merchants import merchants
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import volume
@@ -40,6 +42,7 @@ from tests.pages.people import (
     serious_violations,
     sideways_scroll,
 )
+from tests.people import decided
 from tests.serving import Merchant, Service, serving
 
 PAGES = [route for route in ROUTES if issubclass(route.kind, OperatorRequest)]
@@ -393,12 +396,12 @@ async def test_an_application_that_nobody_has_read_is_not_decided(
         async with connection.transaction():
             made = await sign_up(connection, OPERATOR, bytes(32), 10**6, name="Boat")
         assert made is not None
-        merchant_id, answers = made.merchant.id, applications.ApplicationFields(**ANSWERS)
-        await applications.submit(connection, OPERATOR, merchant_id, answers)
+        merchant_id, answers = made.merchant.id, ApplicationAnswers(**ANSWERS)
+        await decided(connection, SubmitApplication(OPERATOR, merchant_id, answers))
         page = f"/merchants/{merchant_id}"
         read = application_in(admin.get(page).text)
         other = msgspec.structs.replace(answers, bank_account="999900001111")
-        await applications.submit(connection, OPERATOR, merchant_id, other)
+        await decided(connection, SubmitApplication(OPERATOR, merchant_id, other))
         for form in (read, {}):
             refused = admin.send(page, "/approve", **form)
             assert refused.status_code == 409

@@ -10,7 +10,8 @@ from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import HOME, OperatorRequest
 from laari.rules import ids
 from laari.rules.calendar import local_day, start_of
-from laari.store.merchants import applications
+from laari.rules.merchants.applications import SubmitApplication
+from laari.rules.records import ApplicationAnswers
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
@@ -20,6 +21,7 @@ from tests.pages.forms import Forms
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
 from tests.pages.test_identities import IDENTITY
+from tests.people import decided
 from tests.serving import Service
 
 FORMS = {
@@ -120,15 +122,15 @@ async def test_forms_about_customers_and_money(service: Service, admin: Desk) ->
 
 @pytest.mark.ci
 async def test_forms_about_merchants(service: Service, admin: Desk) -> None:
-    answers = applications.ApplicationFields(**ANSWERS)
+    answers = ApplicationAnswers(**ANSWERS)
     async with connection_to(service.dsn) as connection:
         async with connection.transaction():
             made = await sign_up(
                 connection, OPERATOR, bytes(32), 10**6, name="Boat", email="boat@shop.example"
             )
         assert made is not None
-        await applications.submit(connection, OPERATOR, made.merchant.id, answers)
+        await decided(connection, SubmitApplication(OPERATOR, made.merchant.id, answers))
         page = f"/merchants/{made.merchant.id}"
         walk(service, admin, page, MERCHANT[:1])
-        await applications.submit(connection, OPERATOR, made.merchant.id, answers)
+        await decided(connection, SubmitApplication(OPERATOR, made.merchant.id, answers))
     walk(service, admin, page, MERCHANT[1:])

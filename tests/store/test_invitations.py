@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from laari.rules import terms
+from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.messages import InvitationContent
 from laari.rules.people.invitations import Offer
 from laari.rules.people_records import PersonId
-from laari.store.merchants import applications, merchants
+from laari.store.merchants import merchants
 from laari.store.merchants.signup import sign_up
 from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
@@ -23,7 +24,7 @@ from tests.actors import MASTER, OPERATOR
 from tests.factors import turned_on
 from tests.logins import opened, password_link, reset_password, use_link
 from tests.messages.outbox import content_of
-from tests.people import RefusedError
+from tests.people import RefusedError, decided
 
 NOW = datetime(2026, 11, 18, 19, 30, tzinfo=UTC)
 PAGE = "http://laari.test/dashboard/join"
@@ -226,7 +227,7 @@ async def test_emails_alone_do_not_open_a_live_merchant_with_a_second_factor(con
         email = f"{number}@b.mv"
         person = await stranger_at(connection, email)
         [place] = await memberships.of_person(connection, person)
-        await applications.approve(connection, OPERATOR, place.merchant_id or "")
+        await decided(connection, ApproveMerchant(OPERATOR, place.merchant_id or ""))
         await turned_on(connection, person, NOW)
         if way == "invitation":
             other = await stranger_at(connection, f"other{number}@b.mv")

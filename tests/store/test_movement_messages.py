@@ -15,13 +15,13 @@ from laari.rules.banking.wallet_controls import FreezeWallet, UnfreezeWallet
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.banking.withdrawals import CancelWithdrawal
 from laari.rules.calendar import local_day
+from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication, SubmitApplication
 from laari.rules.messages import CONTENTS
 from laari.rules.payments import authorizations, charges
 from laari.rules.people_records import CustomerId, PersonId
 from laari.rules.records import MessageChoice, MessageKind
 from laari.rules.refusals import Refusal
 from laari.store import movement_messages
-from laari.store.merchants import applications
 from laari.store.merchants.signup import sign_up
 from laari.store.people import message_choices
 from laari.store.people.notices import Outbox
@@ -30,6 +30,7 @@ from tests import shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.whole_books import ANSWERS
 from tests.messages.outbox import content_of
+from tests.people import decided
 from tests.store.payout_books import Shop, a_shop, bank_account
 
 ORIGIN = "https://pay.example.com"
@@ -204,10 +205,10 @@ async def test_a_decision_about_an_application_is_told_and_an_approval_is_no_ala
                     connection, OPERATOR, MASTER, 10, name=name, email=f"{name.lower()}@shop.mv"
                 )
             assert new is not None
-            sent = await applications.submit(connection, OPERATOR, new.merchant.id, ANSWERS)
+            sent = await decided(connection, SubmitApplication(OPERATOR, new.merchant.id, ANSWERS))
             made.append(sent)
-        await applications.approve(connection, OPERATOR, made[0].merchant_id)
-        await applications.refuse(connection, OPERATOR, made[1].id, "No register")
+        await decided(connection, ApproveMerchant(OPERATOR, made[0].merchant_id))
+        await decided(connection, RefuseApplication(OPERATOR, made[1].id, "No register"))
         found = await told(shop)
     assert [(kind, to) for kind, to, _ in found if to != "aisha@example.mv"] == [
         ("application_approved", "boat@shop.mv"),

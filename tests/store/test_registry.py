@@ -68,6 +68,8 @@ LOOKUP_KEYS: dict[str, Any] = {
     "fund_movement_counts": 1,
     "tenants": 1,
     "live_tenants": "merchant",
+    "new_tenants": "merchant",
+    "open_applications": "merchant",
     "client_owners": "client",
     "pairing_codes": b"digest",
     "till_names": 1,
@@ -110,6 +112,7 @@ FOUND: dict[str, Any] = {
     "members": {"merchant": {}},
     "invited": {"merchant": set()},
     "places": {UUID(int=7): {}},
+    "new_tenants": {"merchant": 1},
     "client_counts": {"merchant": 0},
     "till_names": {1: ()},
     "devices_of_till": {UUID(int=7): ()},
@@ -178,8 +181,7 @@ def test_rows_that_name_others_come_before_them() -> None:
         *(("link_owners", "persons"), ("link_owners", "customers"), ("customers", "log_ins_of")),
         *(("wallets", "sandbox_shops"), ("wallets", "wallet_key_counts")),
         ("log_ins_of", "log_ins"),
-        # The approval of an application locks the merchant, and then the person's day.
-        *(("merchants", "person_days"), ("person_days", "funds")),
+        *(("open_applications", "applications"), ("person_days", "funds")),
     ):
         assert names.index(first) < names.index(then), (first, then)
 

@@ -30,6 +30,7 @@ from laari.rules.people_records import (
     WalletKey,
 )
 from laari.rules.records import (
+    Application,
     BankHoliday,
     JournalEntry,
     MerchantSettings,
@@ -136,6 +137,11 @@ MERCHANT = Setting(
         if name not in ("id", "secret_encrypted", "old_secret_encrypted")
     ),
 )
+APPLICATION = Setting(
+    "application",
+    lambda application: ids.show_id(ids.APPLICATION, application.id),
+    tuple(name for name in Application.__struct_fields__ if name != "id"),
+)
 # A sandbox's clock has entries of its own.
 TENANT = Setting("tenant", lambda tenant: str(tenant.id), ("merchant_id", "mode", "max_payment"))
 OAUTH_CLIENT = Setting(
@@ -180,6 +186,7 @@ TILL_DEVICE = Setting(
     tuple(name for name in TillDevice.__struct_fields__ if name not in ("digest", "binding")),
 )
 SETTINGS: dict[type[Struct], Setting] = {
+    Application: APPLICATION,
     ScheduledFees: SCHEDULED_FEES,
     PayoutTerms: PAYOUT_TERMS,
     BankHoliday: BANK_HOLIDAY,

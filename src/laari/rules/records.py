@@ -65,6 +65,42 @@ class MerchantSettings(Struct, frozen=True):
     requires_factor: bool  # of all its people
 
 
+ApplicationStatus = Literal["submitted", "approved", "refused", "withdrawn"]
+
+
+class ApplicationAnswers(Struct, frozen=True):
+    """What a shop says about itself to go live; the names are columns."""
+
+    legal_name: str
+    registration_number: str
+    tax_number: str | None  # None: not registered for tax
+    address: str
+    bank_name: str
+    bank_holder: str
+    bank_account: str
+    monthly_volume: int  # expected, in laari
+    contact: str
+
+
+class Application(ApplicationAnswers, frozen=True):
+    """The answers of a shop, and the operator's decision. A decided one never changes."""
+
+    id: UUID
+    merchant_id: str
+    submitted_at: datetime
+    submitted_by: str
+    status: ApplicationStatus = "submitted"
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    reason: str | None = None  # shown to the merchant
+
+    @property
+    def answers(self) -> ApplicationAnswers:
+        return ApplicationAnswers(
+            **{name: getattr(self, name) for name in ApplicationAnswers.__struct_fields__}
+        )
+
+
 class OAuthClient(Struct, frozen=True):
     """A client of a merchant's programs; its last use is not a setting."""
 

@@ -31,6 +31,7 @@ from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
     AccountOwner,
+    Application,
     ApprovedRun,
     Authorization,
     BankAccount,
@@ -204,6 +205,13 @@ class World:
     # The live tenant of a merchant that is approved for live mode. The lock on the merchant
     # protects it.
     live_tenants = Lookup[str, int]()
+    # A new number for the live tenant of a merchant.
+    new_tenants = Lookup[str, int]()
+    # The application of a merchant that waits. The lock on the merchant protects it.
+    open_applications = Lookup[str, UUID]()
+    applications = Table[UUID, Application](
+        Application, "applications", ("id",), changes_from="status"
+    )
     # The number of clients of a merchant, also of those that were revoked.
     client_counts = Lookup[str, int]()
     oauth_clients = Table[str, OAuthClient](
@@ -273,8 +281,7 @@ class World:
         changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
-    # What a person moved alone: its lock lets only one of their movements be decided at a time. It
-    # comes after merchants, because the approval of an application locks the merchant first.
+    # What a person moved alone: its lock lets only one of their movements be decided at a time.
     person_days = Table[str, PersonDay](
         PersonDay,
         "person_days",
@@ -600,6 +607,17 @@ class Needs:
         self.lock(World.tills, till_id)
         self.read(World.devices_of_till, till_id)
         self.then(World.devices_of_till, follow)
+
+    def open_application(self, merchant_id: str) -> None:
+        """The application of a merchant that waits, if there is one."""
+
+        def follow(needs: Needs, world: World) -> None:
+            application_id = world.open_applications.get(merchant_id)
+            if application_id is not None:
+                needs.lock(World.applications, application_id)
+
+        self.read(World.open_applications, merchant_id)
+        self.then(World.open_applications, follow)
 
     def people(self, place: str | None) -> None:
         """All people and invitations of a merchant, or the people of the operator (None)."""

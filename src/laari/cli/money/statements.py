@@ -14,9 +14,10 @@ from laari.rules.calendar import local_day, show
 from laari.rules.day_ranges import Days, preset
 from laari.rules.records import Mode, Tenant
 from laari.rules.world import local_time
-from laari.store.merchants import applications, merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import fees, tenants
+from laari.store.reads.merchants import applications
 from laari.store.reads.money import statements
 from laari.store.reads.money.statements import OTHERS, Movements, Statement
 

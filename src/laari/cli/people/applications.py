@@ -8,15 +8,20 @@ from msgspec import convert
 from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, database_operation
+from laari.cli.terminal.operation import actor, database_operation, operation
+from laari.cli.terminal.operation import submit as decide
 from laari.cli.terminal.permission import needs
+from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.merchants.applications import RefuseApplication, SubmitApplication
 from laari.rules.money import MAX_MONEY
-from laari.store.merchants import applications
-from laari.store.merchants.applications import Application, ApplicationFields, ApplicationStatus
-from laari.store.postgres.pool import Connection
+from laari.rules.records import ApplicationAnswers, ApplicationStatus
+from laari.store.postgres.pool import Connection, connection_to
+from laari.store.reads.merchants import applications
+from laari.store.reads.merchants.applications import Applied
 
 MOST_LISTED = 1_000
 _ID = fields.id_of(ids.APPLICATION, "an application's id")
@@ -45,16 +50,12 @@ def application() -> None:
     help="Expected sales of a month in laari.",
 )
 @click.option("--contact", type=fields.text(255), required=True, help="Person and phone or email.")
-@database_operation
+@operation
 @needs("merchants.approve")
-async def submit(
-    connection: Connection, /, merchant_id: str, **answers: object
-) -> dict[str, object]:
+async def submit(service: Service, /, merchant_id: str, **answers: object) -> dict[str, object]:
     """Apply for a merchant; this replaces its open application."""
-    made = await applications.submit(
-        connection, actor(), merchant_id, convert(answers, ApplicationFields)
-    )
-    return described(made)
+    command = SubmitApplication(actor(), merchant_id, convert(answers, ApplicationAnswers))
+    return await _shown(service, (await decide(service, command)).id)
 
 
 @application.command("list")
@@ -78,31 +79,46 @@ async def list_all(connection: Connection, status: ApplicationStatus) -> list[di
 @needs("merchants.read")
 async def show(connection: Connection, application_id: UUID) -> dict[str, object]:
     """Show an application."""
-    return described(await applications.find(connection, application_id))
+    return await _described(connection, application_id)
 
 
 @application.command()
 @click.argument("application_id", type=_ID)
 @click.option("--reason", type=fields.text(500), required=True, help="Shown to the merchant.")
-@database_operation
+@operation
 @needs("merchants.approve")
-async def refuse(connection: Connection, application_id: UUID, reason: str) -> dict[str, object]:
+async def refuse(service: Service, application_id: UUID, reason: str) -> dict[str, object]:
     """Refuse an application; the merchant can apply again.
 
     `laari merchant approve` approves one.
     """
-    return described(await applications.refuse(connection, actor(), application_id, reason))
+    await decide(service, RefuseApplication(actor(), application_id, reason))
+    return await _shown(service, application_id)
 
 
-def described(found: Application) -> dict[str, object]:
+async def _shown(service: Service, application_id: UUID) -> dict[str, object]:
+    async with connection_to(service.dsn) as connection:
+        return await _described(connection, application_id)
+
+
+async def _described(connection: Connection, application_id: UUID) -> dict[str, object]:
+    found = await applications.find(connection, application_id)
+    if found is None:
+        shown = ids.show_id(ids.APPLICATION, application_id)
+        raise LaariError(f"no application has the id {shown}")
+    return described(found)
+
+
+def described(applied: Applied) -> dict[str, object]:
+    merchant_name, found = applied
     return {
         "application_id": ids.show_id(ids.APPLICATION, found.id),
         "merchant_id": found.merchant_id,
-        "merchant": found.merchant_name,
+        "merchant": merchant_name,
         "status": found.status,
         "submitted_at": show_time(found.submitted_at),
         "submitted_by": found.submitted_by,
-        **asdict(found.fields),
+        **asdict(found.answers),
         "decided_at": show_or_none(found.decided_at),
         "decided_by": found.decided_by,
         "reason": found.reason,

@@ -16,6 +16,7 @@ from laari.process.open import Service
 from laari.rules import ids, terms
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
+from laari.rules.merchants.applications import ApproveMerchant, LiveTerms
 from laari.rules.merchants.fees import SetFees
 from laari.rules.merchants.keys import OLD_KEY_WORKS, EndOldKey, RotateKey
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
@@ -23,8 +24,7 @@ from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
 from laari.rules.webhooks import check_webhook_url
-from laari.store.merchants import applications, merchants
-from laari.store.merchants.applications import LiveTerms
+from laari.store.merchants import merchants
 from laari.store.merchants.merchants import described
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import fees as fee_terms
@@ -119,9 +119,11 @@ async def update(
         inactive_reason=reason,
         **changes,
     )
-    async with connection_to(service.dsn) as connection:
-        if given.mode == "live" and not (await merchants.show(connection, merchant_id)).has_live:
-            await applications.approve(connection, actor(), merchant_id)
+    if given.mode == "live":
+        async with connection_to(service.dsn) as connection:
+            found = await merchants.show(connection, merchant_id)
+        if not found.has_live:
+            await submit(service, ApproveMerchant(actor(), merchant_id))
     allow_private = service.settings.webhook_allow_private
     await submit(service, UpdateMerchant(actor(), merchant_id, given, allow_private))
     return await _shown(service, merchant_id)
@@ -185,16 +187,9 @@ async def approve(
     Its own people choose the mode of the credentials then. An open application ends as approved,
     and payouts go to its bank account. `laari payout terms` ends a hold.
     """
-    async with connection_to(service.dsn) as connection:
-        await applications.approve(
-            connection,
-            actor(),
-            merchant_id,
-            reason,
-            LiveTerms(**terms),
-            application_id=application_id,
-        )
-        return {**described(await merchants.show(connection, merchant_id)), "approved": True}
+    live_terms = LiveTerms(**terms)
+    await submit(service, ApproveMerchant(actor(), merchant_id, live_terms, reason, application_id))
+    return {**await _shown(service, merchant_id), "approved": True}
 
 
 @merchant.command("set-limit")

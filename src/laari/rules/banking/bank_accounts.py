@@ -140,14 +140,13 @@ class AddBankAccount(Controlled[BankAccount]):
 
     An operator needs a second person for a holder with another name than the customer. `asked_for`
     is then the movement: its person entered the account, and no other was entered meanwhile. The
-    owners get a notice if it is `announced`.
+    owners get a notice.
     """
 
     actor: Actor
     owner: int
     details: BankDetails
     asked_for: PendingMovement | None = None
-    announced: bool = True
 
     def rows(self, needs: Needs) -> None:
         # Two at once are added one after the other, so that only one of them is the first.
@@ -197,48 +196,63 @@ class AddBankAccount(Controlled[BankAccount]):
         )
 
     def _add(self, world: World, owner: AccountOwner) -> Booked[BankAccount]:
-        is_wallet = self.owner >= FIRST_WALLET_ACCOUNT
-        known = world.bank_accounts[self.owner]
-        by_owner = not self.actor.is_operator or owner.mode == "sandbox"
-        waited = self.asked_for
-        entered_by = written(self.actor) if waited is None else waited.requested_by
-        actor_kind, _, actor_name = entered_by.partition(" ")
-        account = BankAccount(
-            id=world.new_id(),
-            tenant_id=None if is_wallet else self.owner,
-            account=self.owner if is_wallet else None,
-            holder=self.details.holder,
-            bank=self.details.bank,
-            account_number=self.details.account_number,
-            created_at=world.now,
-            effective_at=effective_from(known, world.now, self.details, by_owner=by_owner),
-            actor_kind=actor_kind,
-            actor_name=actor_name,
-        )
-        world.bank_accounts[self.owner] = (*known, account)
-        world.new_bank_accounts.append(account)
-        note(
-            world,
-            self.actor,
-            "bank_account.add",
-            "bank_account",
-            str(account.id),
-            merchant_id=owner.merchant_id,
-            mode=owner.mode,
-            before=None,
-            after={
-                "tenant_id": account.tenant_id,
-                "account": account.account,
-                "holder": account.holder,
-                "bank": account.bank,
-                "account_number": account.account_number,
-                "effective_at": account.effective_at,
-                "entered_by": account.entered_by,
-            },
-        )
-        if self.announced:
-            _notify(world, owner, account)
+        account = enter(world, self.actor, self.owner, owner, self.details, waited=self.asked_for)
+        _notify(world, owner, account)
         return Booked(account)
+
+
+def enter(
+    world: World,
+    actor: Actor,
+    tenant_or_wallet: int,
+    owner: AccountOwner,
+    details: BankDetails,
+    *,
+    waited: PendingMovement | None = None,
+) -> BankAccount:
+    """Adds an account, with its entry in the journal.
+
+    The person of the movement that `waited` entered it.
+    """
+    is_wallet = tenant_or_wallet >= FIRST_WALLET_ACCOUNT
+    known = world.bank_accounts[tenant_or_wallet]
+    by_owner = not actor.is_operator or owner.mode == "sandbox"
+    entered_by = written(actor) if waited is None else waited.requested_by
+    actor_kind, _, actor_name = entered_by.partition(" ")
+    account = BankAccount(
+        id=world.new_id(),
+        tenant_id=None if is_wallet else tenant_or_wallet,
+        account=tenant_or_wallet if is_wallet else None,
+        holder=details.holder,
+        bank=details.bank,
+        account_number=details.account_number,
+        created_at=world.now,
+        effective_at=effective_from(known, world.now, details, by_owner=by_owner),
+        actor_kind=actor_kind,
+        actor_name=actor_name,
+    )
+    world.bank_accounts[tenant_or_wallet] = (*known, account)
+    world.new_bank_accounts.append(account)
+    note(
+        world,
+        actor,
+        "bank_account.add",
+        "bank_account",
+        str(account.id),
+        merchant_id=owner.merchant_id,
+        mode=owner.mode,
+        before=None,
+        after={
+            "tenant_id": account.tenant_id,
+            "account": account.account,
+            "holder": account.holder,
+            "bank": account.bank,
+            "account_number": account.account_number,
+            "effective_at": account.effective_at,
+            "entered_by": account.entered_by,
+        },
+    )
+    return account
 
 
 def _notify(world: World, owner: AccountOwner, account: BankAccount) -> None:

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import note_wallet
-from laari.rules.people.permissions import Permission
-from laari.rules.people.roles import not_permitted
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records import Wallet, WalletFreeze
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import no_wallet
@@ -33,7 +32,7 @@ class OneWallet(Command[Wallet]):
         needs.lock(World.wallets, self.account)
 
     def decide(self, world: World) -> Wallet | Refusal:
-        refusal = not_permitted(self.actor, self.permission)
+        refusal = lacks(self.actor, self.permission)
         if refusal is not None:
             return refusal
         wallet = world.wallets.get(self.account)

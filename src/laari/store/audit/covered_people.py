@@ -1,6 +1,7 @@
 """The coverage of merchants, people, customers, wallets and log-ins."""
 
 from laari.rules.journal import (
+    APPLICATION,
     CASE,
     CONTACT_CHANGE,
     CUSTOMER,
@@ -39,14 +40,7 @@ TABLES = {
         ),
     ),
     "applications": Covered(
-        journal=Journal(
-            "application",
-            "'app_' || encode(uuid_send(r.id), 'hex')",
-            "id",
-            "merchant_id submitted_at submitted_by legal_name registration_number "
-            "tax_number address bank_name bank_holder bank_account monthly_volume contact "
-            "status decided_at decided_by reason",
-        ),
+        journal=Journal.of(APPLICATION, "'app_' || encode(uuid_send(r.id), 'hex')", "id"),
     ),
     "oauth_clients": Covered(
         journal=Journal.of(OAUTH_CLIENT, "r.id", "id"),

@@ -17,6 +17,7 @@ from laari.rules.world import NO_KEYS, REGISTRY, Keys, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
 from laari.store.reads import clients, contact_changes, messages, refunds, tenants
+from laari.store.reads.merchants import applications
 from laari.store.reads.money import (
     balances,
     bank,
@@ -413,6 +414,19 @@ async def _load_live_tenants(connection: asyncpg.Connection, needs: Needs, world
     world.live_tenants.update(await tenants.live_of(connection, wanted))
 
 
+async def _load_new_tenants(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    for merchant_id in needs.only_read(World.new_tenants):
+        world.new_tenants[merchant_id] = await tenants.new_id(connection)
+
+
+async def _load_open_applications(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    """A statement after the lock on the merchant."""
+    wanted = needs.only_read(World.open_applications)
+    world.open_applications.update(await applications.open_of(connection, wanted))
+
+
 async def _load_client_owners(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     wanted = needs.only_read(World.client_owners)
     world.client_owners.update(await clients.owners(connection, wanted))
@@ -511,6 +525,8 @@ _SPECIAL: dict[object, _Load] = {
     World.payout_orders: _load_payout_orders,
     World.tenants: _load_tenants,
     World.live_tenants: _load_live_tenants,
+    World.new_tenants: _load_new_tenants,
+    World.open_applications: _load_open_applications,
     World.client_owners: _load_client_owners,
     World.client_counts: _load_client_counts,
     World.refund_counts: _load_refund_counts,

@@ -1,6 +1,6 @@
 """Changes of settings name their actor: without one the database refuses them."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -30,38 +30,3 @@ async def acting(
         yield
         if is_inner:  # the rest of the transaction is not this actor's
             await connection.execute(_SET, outer or "")
-
-
-async def note(
-    connection: Connection,
-    actor: Actor,
-    action: str,
-    object_type: str,
-    object_id: str,
-    *,
-    merchant_id: str | None = None,
-    before: Mapping[str, object] | None = None,
-    after: Mapping[str, object] | None,
-    reason: str | None = None,
-) -> None:
-    """Adds an entry about an object that has no trigger, in the caller's transaction."""
-    await connection.execute(
-        "INSERT INTO journal (time, actor_kind, actor_name, actor_role, address, action, "
-        "object_type, object_id, merchant_id, before, after, reason) "
-        "VALUES (now(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        actor.kind,
-        actor.name,
-        actor.role,
-        actor.address,
-        action,
-        object_type,
-        object_id,
-        merchant_id,
-        _text(before),
-        _text(after),
-        reason,
-    )
-
-
-def _text(values: Mapping[str, object] | None) -> str | None:
-    return None if values is None else msgspec.json.encode(values).decode()

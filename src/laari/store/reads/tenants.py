@@ -63,6 +63,12 @@ async def live_of(connection: Connection, merchants: Collection[str]) -> dict[st
     return {row["merchant_id"]: row["id"] for row in rows}
 
 
+async def new_id(connection: Connection) -> int:
+    """A number for a new tenant, which no other will get."""
+    statement = "SELECT nextval(pg_get_serial_sequence('tenants', 'id'))"
+    return int(await connection.fetchval(statement))
+
+
 async def in_mode(connection: Connection, merchant_id: str, mode: Mode) -> Tenant | None:
     row = await connection.fetchrow(
         f"{SELECT} WHERE d.merchant_id = $1 AND d.mode = $2", merchant_id, mode

@@ -4,17 +4,16 @@ from msgspec.structs import asdict
 
 from laari.edge.pages.dashboard.forms import form
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import FormProblem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
-from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.operations.merchants import RENAME
 from laari.rules.banking.bank_accounts import not_valid, read_details
 from laari.rules.banking.bank_file import MAX_HOLDER
+from laari.rules.merchants.applications import SubmitApplication, WithdrawApplication
 from laari.rules.money import MAX_MONEY, read_rufiyaa, rufiyaa
-from laari.rules.records import BankDetails
-from laari.store.merchants import applications
-from laari.store.merchants.applications import ApplicationFields
+from laari.rules.records import ApplicationAnswers, BankDetails
+from laari.store.reads.merchants import applications
 
 PATH = "/application"
 WRONG = "Some answers are not valid. Nothing was sent: correct them below."
@@ -39,7 +38,7 @@ _A_BANK = BankDetails("A", "BML", "0000")
 async def show(request: DashboardRequest) -> Reply:
     """The form begins with the answers of the last application."""
     latest = await request.backend.ask(applications.latest_of, request.merchant.id)
-    sent = {} if latest is None else _written(latest.fields)
+    sent = {} if latest is None else _written(latest.answers)
     return request.page(
         "application.html",
         application=latest,
@@ -50,25 +49,20 @@ async def show(request: DashboardRequest) -> Reply:
     )
 
 
-def _written(answers: ApplicationFields) -> dict[str, str]:
+def _written(answers: ApplicationAnswers) -> dict[str, str]:
     """The answers as the form has them."""
     given = {name: value or "" for name, value in asdict(answers).items()}
     return {**given, VOLUME: rufiyaa(answers.monthly_volume)}
 
 
-async def submit(request: DashboardRequest) -> Reply | Problem:
+async def submit(request: DashboardRequest) -> Reply:
     answers = read_answers(request.form)
     await request.confirm()
-    try:
-        await request.backend.write(
-            applications.submit, request.actor, request.merchant.id, answers
-        )
-    except LaariError:
-        return FormProblem(409, "This shop is approved for live mode already.")
+    await request.submit(SubmitApplication(request.actor, request.merchant.id, answers))
     return request.redirect(PATH, done="applied")
 
 
-def read_answers(form: dict[str, str]) -> ApplicationFields:
+def read_answers(form: dict[str, str]) -> ApplicationAnswers:
     """Refuses the form with the reasons of all fields at once."""
     wrong: dict[str, str] = {}
     texts: dict[str, str | None] = {}
@@ -90,11 +84,11 @@ def read_answers(form: dict[str, str]) -> ApplicationFields:
         wrong[VOLUME] = "Enter an amount in rufiyaa, such as 50,000."
     if wrong:
         raise RefusedForm(FormProblem(422, WRONG, fields=wrong))
-    return ApplicationFields(**texts, monthly_volume=volume)  # type: ignore[arg-type]
+    return ApplicationAnswers(**texts, monthly_volume=volume)  # type: ignore[arg-type]
 
 
 async def withdraw(request: DashboardRequest) -> Reply:
-    await request.backend.write(applications.withdraw, request.actor, request.merchant.id)
+    await request.submit(WithdrawApplication(request.actor, request.merchant.id))
     return request.redirect(PATH, done="application_withdrawn")
 
 

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from laari.edge.pages.operator.forms import form
-from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link, in_words
+from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link
 from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
@@ -14,15 +14,21 @@ from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
+from laari.rules.merchants.applications import (
+    NO_TERMS,
+    ApproveMerchant,
+    LiveTerms,
+    RefuseApplication,
+)
 from laari.rules.merchants.fees import CancelFees, SetFees
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.records import Mode
 from laari.rules.terms import MAX_REASON
-from laari.store.merchants import applications, merchants
-from laari.store.merchants.applications import NO_TERMS, LiveTerms
+from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import fees, tenants
+from laari.store.reads.merchants import applications
 from laari.store.reads.money import balances, payouts
 from laari.store.reads.people import memberships
 
@@ -92,17 +98,9 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
         fee_bps=_fee(request, "live_percent", 10_000, BAD_PERCENT),
         fee_fixed=_fee(request, "live_fixed", MAX_FEE_FIXED, BAD_FIXED),
     )
-    try:
-        await request.backend.write(
-            applications.approve,
-            request.actor,
-            merchant.id,
-            None,
-            terms,
-            application_id=application_id,
-        )
-    except LaariError as error:
-        return in_words(error)
+    await request.submit(
+        ApproveMerchant(request.actor, merchant.id, terms, application_id=application_id)
+    )
     return request.redirect(f"/merchants/{merchant.id}", done="approved")
 
 
@@ -132,13 +130,10 @@ async def _set_limit(request: OperatorRequest, merchant: Merchant) -> Reply:
     return request.redirect(f"/merchants/{merchant.id}", mode=mode, done="limit")
 
 
-async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply:
     reason = request.text_of("reason", 500)
     application_id = _application(request)
-    try:
-        await request.backend.write(applications.refuse, request.actor, application_id, reason)
-    except LaariError as error:
-        return in_words(error)
+    await request.submit(RefuseApplication(request.actor, application_id, reason))
     return request.redirect(f"/merchants/{merchant.id}", done="refused")
 
 

@@ -16,8 +16,8 @@ from laari.rules.calendar import local_day
 from laari.rules.day_ranges import Days, month_of, newest_months, preset
 from laari.rules.money import rufiyaa
 from laari.rules.refusals import Refusal
-from laari.store.merchants import applications
 from laari.store.reads import fees
+from laari.store.reads.merchants import applications
 from laari.store.reads.money import statements
 from laari.store.reads.money.statements import OTHERS, Moved, Movements, Statement
 

@@ -10,8 +10,8 @@ from laari.rules.actors import name_for_merchants
 from laari.rules.payments.tills import CloseTill
 from laari.rules.records import OpenTill, TillClosing
 from laari.rules.refusals import invalid
-from laari.store.merchants import applications
 from laari.store.reads.listing import Position
+from laari.store.reads.merchants import applications
 from laari.store.reads.money import tills
 from laari.store.reads.tills import records
 
