@@ -22,7 +22,7 @@ from laari.rules.money import read_rufiyaa
 from laari.rules.people.cases import AnswerCase
 from tests.actors import OPERATOR
 from tests.deciding import done
-from tests.pages.operators import Desk, desk_of
+from tests.pages.operators import Desk, desk_of, new_operator
 from tests.pages.people import new_customer
 from tests.pages.wallets import reported
 from tests.serving import Service
@@ -82,6 +82,11 @@ async def _shop(service: Service) -> Named:
     return Named({"merchant": shop.id}, {}, [shop.id])
 
 
+async def _person(service: Service) -> Named:
+    email = await new_operator(service, "support")
+    return Named({}, {"email": email}, [email])
+
+
 NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
     "customer": _customer,
     "wallet": _wallet,
@@ -91,6 +96,7 @@ NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
     "case": _case,
     "run": _run,
     "target": _run,
+    "person": _person,
 }
 
 
@@ -127,6 +133,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "bank.charge": {"reference": "FT0"},
     "bank.unmatch": {"reference": "FT0"},
     "bank.match": {"reference": "FT0"},
+    "holiday.remove": {"removed": "2026-01-01"},
+    "tier.set": {"name": "Gold!"},
     "float.sign": {"day": str(local_day(datetime.now(UTC))), "bank_closing": "0.00"},
 }
 

@@ -13,6 +13,7 @@ from laari.rules.records import ApplicationAnswers
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
+from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
 from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop, seen_in
 from tests.pages.operators import COOKIE, PASSWORD, Desk, desk_of, new_operator, session_of
@@ -89,8 +90,9 @@ class Day:
 
     async def call(self) -> None:
         """The customer has called before, and has money to withdraw."""
-        here, desk, name = self.customer_page, self.desks[0], self.customer.name
-        await self._must(desk, here, "/bank", holder=name, bank="BML", number="7730000012345")
+        here, desk = self.customer_page, self.desks[0]
+        async with connection_to(self.service.dsn) as connection:
+            await enter(connection, self.customer.account)
         await self._must(desk, here, "/withdraw", amount="250.00", last="0")
         await self._must(desk, here, "/note", note="Called about a payment at the Seagull Café.")
         await self._must(desk, here, "/identity", **IDENTITY)
@@ -248,6 +250,10 @@ def _shop(day: Day) -> str:
     return f"/merchants/{day.shops[0].id}"
 
 
+def _open_order(day: Day) -> str:
+    return f"/payouts/1/returned?order={day.orders[-1]}"
+
+
 MOVED = "Hold, release or correct", "Change the terms", "Change the fees", "Change the limit"
 ACTIONS = "Freeze the wallet", "Change the tier", "Change mobile or email", "View the identity data"
 
@@ -259,6 +265,10 @@ SHOTS: dict[str, Shot] = {
     "operator-bank-empty": _at("open", "/bank", "finance"),
     "operator-bank-wrong": bank_wrong,
     "operator-search": _at("call", "", "support"),
+    "operator-inbox": _at("call", ""),
+    "operator-journal": _at("call", "/journal"),
+    "operator-messages": _at("call", "/messages", "support"),
+    "operator-settings": _opened(_at("call", "/settings"), "Add a person"),
     "operator-found": _at("call", "?q=Aishath", "support"),
     "operator-found-nothing": _at("call", "?q=Nobody", "support"),
     "operator-customer": _at("call", _customer),
@@ -282,6 +292,8 @@ SHOTS: dict[str, Shot] = {
     "operator-payouts-preview": _at("preview", "/payouts/preview", "finance"),
     "operator-run-requested": _at("create", "/payouts/1", "finance"),
     "operator-run-sent": _at("send", "/payouts/1", "finance"),
+    "operator-run-paid": _at("send", "/payouts/1/paid", "finance"),
+    "operator-run-returned": _at("send", _open_order, "finance"),
     "operator-payouts": _at("send", "/payouts", "finance"),
     "operator-bank-preview": bank_preview,
     "operator-bank": _at("book", "/bank", "finance"),

@@ -73,6 +73,17 @@ async def test_identity_data_is_shown_only_for_a_reason(service: Service, suppor
         ("identity.enter", "support", "New account"),
         ("identity.view", "support", "The bank asks"),
     ]
+    for fact, said, answer in (
+        ("number", "z 4711 b", "It fits"),
+        ("born", "1990-12-30", "It does not fit"),
+        ("address", "x", "Choose the date"),
+    ):
+        compared = support.send(page, "/compare-identity", fact=fact, said=said)
+        assert answer in compared.text
+        assert not any(text in compared.text for text in SHOWN)
+    notes = support.get(page).text.split('id="notes"')[1]
+    assert "Caller verified: asked for the number of the document." in notes
+    assert "Caller NOT verified: asked for the date of birth." in notes
     # The encrypted data is not there either: entries stay forever, and data can be deleted.
     [digest] = service.execute(
         "SELECT after::json ->> 'encrypted' AS held FROM journal WHERE action = 'identity.enter' "

@@ -38,7 +38,7 @@ async def look(page: Page, name: str) -> None:
 
 
 async def find(page: Page, text: str) -> None:
-    await page.get_by_role("link", name="Search", exact=True).click()
+    await page.get_by_role("link", name="Inbox", exact=True).click()
     await page.get_by_role("searchbox").fill(text)
     await page.get_by_role("button", name="Search").click()
 

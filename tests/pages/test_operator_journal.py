@@ -32,6 +32,8 @@ FORMS = {
 UNJOURNALLED = {
     "/customers/{id}/note": "a note has its author and is never changed",
     "/customers/{id}/verify": "the same",
+    "/customers/{id}/compare-identity": "the same",
+    "/messages/{id}/resend": "the text and the recipient stay, and the attempts are counted",
     "/payouts/preview": "test_operator_payouts.py",
     **dict.fromkeys((path for path in FORMS if path.startswith("/payouts/")), "the same"),
     **dict.fromkeys((path for path in FORMS if path.startswith("/bank")), "test_operator_bank.py"),
@@ -72,6 +74,15 @@ MERCHANT: list[tuple[str, dict[str, str], str]] = [
     ("pause", WHY, "merchant.update"),
     ("resume", {}, "merchant.update"),
 ]
+NEW = "new@operator.example"
+SETTINGS: list[tuple[str, dict[str, str], str]] = [
+    ("holiday", {"day": "2031-01-01", "name": "New year"}, "bank_holiday.set"),
+    ("remove-holiday", {"removed": "2031-01-01"}, "bank_holiday.remove"),
+    ("tier", {"name": "walked", "daily": "5"}, "tier.set"),
+    ("person", {"email": NEW, "role": "support"}, "membership.add"),
+    ("role", {"email": NEW, "role": "finance"}, "membership.set_role"),
+    ("remove-person", {"email": NEW}, "membership.remove"),
+]
 
 
 @pytest.fixture
@@ -102,6 +113,7 @@ def walk(
 def test_every_form_is_walked() -> None:
     walked = {f"/customers/{{id}}/{form}" for form, *_ in CUSTOMER}
     walked |= {f"/merchants/{{merchant}}/{form}" for form, *_ in MERCHANT} | {"/money"}
+    walked |= {f"/settings/{form}" for form, *_ in SETTINGS}
     assert walked | set(UNJOURNALLED) == FORMS, "say how a form changes something, or why not"
 
 
@@ -134,3 +146,8 @@ async def test_forms_about_merchants(service: Service, admin: Desk) -> None:
         walk(service, admin, page, MERCHANT[:1])
         await decided(connection, SubmitApplication(OPERATOR, made.merchant.id, answers))
     walk(service, admin, page, MERCHANT[1:])
+
+
+@pytest.mark.ci
+async def test_forms_about_settings(service: Service, admin: Desk) -> None:
+    walk(service, admin, "/settings", SETTINGS)

@@ -79,6 +79,10 @@ def test_a_payout_and_the_ledger_name_each_other(owner: Owner, forms: Forms) -> 
     page = forms.http.get(owner.url(f"/sandbox/money/payouts/{payout['id']}")).text
     assert order["reference"] in page
     assert "Correct the bank account" not in page
+    statement = owner.url("/sandbox/money/statement")
+    assert order["reference"] in forms.http.get(f"{statement}?preset=today").text
+    file = forms.http.get(f"{statement}.csv?preset=today").text
+    assert file.splitlines()[1].endswith(f",1,{order['reference']}")
 
 
 def test_a_returned_payout_leads_to_the_bank_account(owner: Owner, forms: Forms) -> None:

@@ -1,18 +1,27 @@
 """The operator's search: each way to read a text, and an index for each."""
 
+from datetime import UTC, datetime
+
 import asyncpg
 import pytest
 
+from laari.rules.banking.bank_lines import ImportLine
+from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.payout_runs import JoinRun
 from laari.rules.calendar import local_day
 from laari.rules.ids import show_id
+from laari.rules.people.persons import NewLogin
 from laari.rules.records import Payment
 from laari.store.merchants import merchants
 from laari.store.people import customers
+from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import _SESSION, connection_to
 from laari.store.reads import find as finding
 from laari.store.reads.find import Finds, find, payments_of_amount
+from tests import people
 from tests.actors import OPERATOR
 from tests.audit.books import MASTER_KEY, write_books
+from tests.store.payout_books import a_shop, bank_account
 
 ACTING = '{"kind": "service", "name": "test", "action": "test.fill"}'
 SUFFIXES = ("fahipay", "fp")
@@ -28,7 +37,7 @@ async def names(dsn: str, text: str) -> list[str]:
 
 
 @pytest.fixture
-async def people(dsn: str) -> str:
+async def customers_of(dsn: str) -> str:
     async with connection_to(dsn) as connection:
         for name, mobile, email, vpa in (
             ("Aishath Ibrahim-Didi", "7771234", "aisha@b.mv", "aisha.i"),
@@ -66,22 +75,22 @@ async def people(dsn: str) -> str:
     ],
 )
 async def test_customers_are_found_by_contact_and_by_the_beginning_of_a_word(
-    people: str, text: str, expected: list[str]
+    customers_of: str, text: str, expected: list[str]
 ) -> None:
-    assert await names(people, text) == expected
+    assert await names(customers_of, text) == expected
 
 
-async def test_a_merchant_is_found_by_a_word_and_by_its_id(people: str) -> None:
-    [found] = (await look(people, "bakery")).merchants.values()
+async def test_a_merchant_is_found_by_a_word_and_by_its_id(customers_of: str) -> None:
+    [found] = (await look(customers_of, "bakery")).merchants.values()
     assert found.name == "Ibrahim's Bakery"
-    assert list((await look(people, found.id)).merchants) == [found.id]
-    assert len((await look(people, "ibrahim")).customers) == 2
+    assert list((await look(customers_of, found.id)).merchants) == [found.id]
+    assert len((await look(customers_of, "ibrahim")).customers) == 2
 
 
-async def test_more_than_is_shown_is_named(people: str) -> None:
-    found = await look(people, "ibrahim", most=1)
+async def test_more_than_is_shown_is_named(customers_of: str) -> None:
+    found = await look(customers_of, "ibrahim", most=1)
     assert (len(found.customers), found.more) == (1, ["customers"])
-    assert (await look(people, "ibrahim", most=2)).more == []
+    assert (await look(customers_of, "ibrahim", most=2)).more == []
 
 
 async def test_resources_are_found_by_id_link_reference_and_receipt(dsn: str) -> None:
@@ -108,7 +117,33 @@ async def test_resources_are_found_by_id_link_reference_and_receipt(dsn: str) ->
     assert list((await look(dsn, f"/approve/{active.token}")).authorizations) == [active.id]
     for nothing in (f"pay_{'0' * 32}", f"cus_{'0' * 32}", "mer_aaaaaaaaaaaaaaaaaaaa", "0" * 16):
         missing = await look(dsn, nothing)
-        assert [getattr(missing, kind) for kind in finding.KINDS] == [{}] * 6
+        assert [getattr(missing, kind) for kind in finding.KINDS] == [{}] * 8
+
+
+async def test_payouts_orders_lines_refunds_and_people_are_found(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await bank_account(shop)
+        paid = await shop.pay(50_000)
+        refund = await shop.refund(paid.id, 1_000)
+        payout, run = await shop.payout(), await shop.open_run()
+        await shop.run(JoinRun(OPERATOR, payout.id, run.id))
+        await shop.send(run.id)
+        line = StatementLine(2, local_day(datetime.now(UTC)), "FT77", "From nobody", 500, None)
+        await shop.run(ImportLine(OPERATOR, line))
+        owner = NewLogin(hash_password("correct horse"))
+        await people.add(
+            shop.connection, OPERATOR, shop.tenant.merchant_id, "o@b.mv", "owner", None, owner
+        )
+        for text in (show_id("po_", payout.id), "lp000001r0001"):
+            found = await look(dsn, text)
+            [one] = found.payouts.values()
+            assert (one.payout.id, one.run) == (payout.id, 1)
+            assert [order.reference for order in one.orders] == ["LP000001R0001"]
+            assert found.tenants[shop.tenant.id].merchant_id == shop.tenant.merchant_id
+        [received] = (await look(dsn, "FT77")).lines.values()
+        assert (received.amount, received.use) == (500, "receipt")
+        assert list((await look(dsn, show_id("rfd_", refund.refund.id))).payments) == [paid.id]
+        assert list((await look(dsn, "O@b.mv")).merchants) == [shop.tenant.merchant_id]
 
 
 async def test_a_failed_attempt_is_found_by_its_reference_with_its_reason(dsn: str) -> None:

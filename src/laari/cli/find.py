@@ -9,6 +9,7 @@ from laari.cli.terminal.operation import operation
 from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
+from laari.operations.bank import described as line_shape
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
@@ -16,7 +17,7 @@ from laari.rules.money import read_rufiyaa
 from laari.rules.records import Authorization, Mode, Payment, PaymentRequest
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
-from laari.store.reads.find import Finds, find, payments_of_amount
+from laari.store.reads.find import Finds, FoundPayout, find, payments_of_amount
 
 MOST_FOUND = 50
 
@@ -31,11 +32,12 @@ MOST_FOUND = 50
 async def find_command(
     service: Service, text: str, merchant_id: str | None, mode: Mode, day: date | None
 ) -> dict[str, object]:
-    """Find customers, merchants and payments by one text.
+    """Find customers, merchants, payments and payouts by one text.
 
     TEXT is a mobile number, an email address, a virtual payment address, words of a name, an
-    account number, a reference of a merchant or a receipt, an id, or a payment link. With
-    --merchant and --day, it is an amount in rufiyaa.
+    account number, a reference of a merchant, of a receipt or of the bank, an id, or a payment
+    link. An email address also finds the merchants of this person. With --merchant and --day,
+    TEXT is an amount in rufiyaa.
     """
     if (merchant_id is None) != (day is None):
         raise LaariError("use --merchant and --day together, to find an amount")
@@ -108,6 +110,22 @@ def described(text: str, found: Finds) -> dict[str, object]:
             }
             for each in found.transactions.values()
         ],
+        "payouts": [_payout(each, found) for each in found.payouts.values()],
+        "bank_lines": [line_shape(each) for each in found.lines.values()],
+    }
+
+
+def _payout(each: FoundPayout, found: Finds) -> dict[str, object]:
+    payout = each.payout
+    tenant = None if payout.tenant_id is None else found.tenants[payout.tenant_id]
+    return {
+        "payout_id": ids.show_id(ids.PAYOUT, payout.id),
+        "merchant_id": None if tenant is None else tenant.merchant_id,
+        "account_number": None if payout.account is None else str(payout.account),
+        "amount": payout.amount,
+        "status": payout.status,
+        "run": each.run,
+        "orders": [order.reference for order in each.orders],
     }
 
 

@@ -8,11 +8,22 @@ from laari.operations import (
     merchants,
     movements,
     payouts,
+    settings,
     wallets,
 )
 from laari.operations.operation import AnyOperation, Operation
 
-SUBJECTS = (customers, cases, wallets, movements, merchants, merchant_money, payouts, bank)
+SUBJECTS = (
+    customers,
+    cases,
+    wallets,
+    movements,
+    merchants,
+    merchant_money,
+    payouts,
+    bank,
+    settings,
+)
 OPERATIONS: tuple[AnyOperation, ...] = tuple(
     each for subject in SUBJECTS for each in vars(subject).values() if isinstance(each, Operation)
 )

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from laari.rules import terms
 from laari.rules.day_ranges import read_day
 from laari.rules.ids import read_id
-from laari.rules.money import read_rufiyaa, rufiyaa
+from laari.rules.money import MAX_MONEY, read_rufiyaa, rufiyaa
 
 MAX_DIGITS = 18  # of an account number, an amount in laari and a number
 
@@ -76,6 +76,22 @@ class Amount:
             bounds = f"MVR {rufiyaa(self.lowest)} to MVR {rufiyaa(self.highest)}"
             raise FieldError(f"must be from {bounds}.")
         return laari
+
+
+NO_LIMIT = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The limit of a tier, or that it has none; None means that the value was omitted."""
+
+    def read(self, written: str, *, on_page: bool) -> int | str:
+        if written.strip() == NO_LIMIT:
+            return NO_LIMIT
+        try:
+            return Amount(0, MAX_MONEY).read(written, on_page=on_page)
+        except FieldError as error:
+            raise FieldError(f"{str(error).rstrip('.')}, or '{NO_LIMIT}'.") from None
 
 
 @dataclass(frozen=True, slots=True)

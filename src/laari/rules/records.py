@@ -854,6 +854,7 @@ class Transaction(Struct, frozen=True):
     amount: int
     status: Literal["success", "failed"]
     failure: Failure | None = None
+    unpaid_id: UUID | None = None  # the payment or request that a failed attempt did not pay
 
 
 class AccessToken(Struct, frozen=True):

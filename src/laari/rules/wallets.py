@@ -118,11 +118,18 @@ def spend(wallet: Wallet, amount: int, spending: Spending, moment: Moment) -> Wa
 
 
 def take_payment(
-    world: World, tenant: Tenant, account: int, amount: int, details: str
+    world: World,
+    tenant: Tenant,
+    account: int,
+    amount: int,
+    details: str,
+    *,
+    payable_id: UUID | None = None,
 ) -> str | Refusal:
     """Takes a payment out of a wallet and adds it to the customer's history.
 
-    Returns the transaction reference. A refused attempt is added too, as failed.
+    Returns the transaction reference. A refused attempt is added too, as failed. `payable_id` is
+    the payment or request to pay; a charge that fails makes none.
     """
     moment, wallet = world.moment(tenant), world.wallets[account]
     spending = spent_now(wallet, moment)
@@ -139,6 +146,7 @@ def take_payment(
             amount=-amount,
             status="success" if block is None else "failed",
             failure=None if block is None else failure_of(wallet, block),
+            unpaid_id=None if block is None else payable_id,
         )
     )
     if block is not None:

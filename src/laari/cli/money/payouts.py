@@ -12,7 +12,14 @@ import click
 
 from laari.cli.money import payout_lists
 from laari.cli.terminal import fields
-from laari.cli.terminal.declared import act, add_commands, options_of, shown, subject_of
+from laari.cli.terminal.declared import (
+    act,
+    add_commands,
+    optional,
+    options_of,
+    shown,
+    subject_of,
+)
 from laari.cli.terminal.operation import actor, deciding, operation, submit
 from laari.cli.terminal.operator_login import deciding_operator
 from laari.cli.terminal.output import complain, confirm, is_interactive, path_text
@@ -31,16 +38,16 @@ from laari.operations.payouts import (
     recent_shape,
     run_shape,
 )
+from laari.operations.settings import REMOVE_HOLIDAY, SET_HOLIDAY
 from laari.process.open import Service
 from laari.rules.banking.approval import content_of
 from laari.rules.banking.bank_days import bank_day_from, has_ended
-from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
 from laari.rules.banking.payout_runs import OpenRun, joining
 from laari.rules.banking.payouts import RequestPayout, tenant_of
 from laari.rules.calendar import local_day
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.records import BankHoliday, Mode, Payout, PayoutRun, Tenant
+from laari.rules.records import Mode, Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
 from laari.store import payout_filling
 from laari.store.bank_statements import asking
@@ -261,27 +268,26 @@ async def terms(
 
 
 @payout.command()
-@click.option("--add", "added", type=fields.day, metavar="DAY", help="Add or rename a holiday.")
-@click.option("--name", type=fields.text(100), help="Name of the added holiday.")
-@click.option("--remove", "removed", type=fields.day, metavar="DAY", help="Remove a holiday.")
+@optional(SET_HOLIDAY)
+@optional(REMOVE_HOLIDAY)
 @operation
-@needs("payouts.run")
+@needs(SET_HOLIDAY.needs)
 async def holidays(
-    service: Service, added: date | None, name: str | None, removed: date | None
+    service: Service, day: date | None, name: str | None, removed: date | None
 ) -> list[dict[str, object]]:
     """List, add or remove bank holidays.
 
     Banks do not work on Friday and Saturday either.
     """
-    if (added is None) != (name is None):
+    if (day is None) != (name is None):
         raise LaariError("use --add and --name together")
-    if added is not None and name is not None:
-        await submit(service, SetHoliday(actor(), BankHoliday(added, name)))
+    if day is not None:
+        await act(service, SET_HOLIDAY, None, {"day": day, "name": name})
     if removed is not None:
-        await submit(service, RemoveHoliday(actor(), removed))
+        await act(service, REMOVE_HOLIDAY, None, {"removed": removed})
     async with connection_to(service.dsn) as connection:
         found = await payouts.holidays(connection)
-    return [{"day": str(day), "name": called} for day, called in found.items()]
+    return [{"day": str(each), "name": called} for each, called in found.items()]
 
 
 for command in payout_lists.COMMANDS:

@@ -108,8 +108,9 @@ async def show(service: Service, customer: str) -> object:
             "action": each.action,
             "reason": each.reason,
             "silent": each.silent,
+            "by": by,
         }
-        for each in freezes
+        for each, by in freezes
     ]
     return {**described(found[0]), "freezes": history}
 

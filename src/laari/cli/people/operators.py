@@ -4,13 +4,15 @@ from typing import get_args
 
 import click
 
-from laari.cli.people.people import checked_or_new, member_at, shown_member
+from laari.cli.people.people import checked_or_new, shown_member
 from laari.cli.terminal import fields
+from laari.cli.terminal.declared import add_commands
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed
+from laari.operations.settings import REMOVE, SET_ROLE
 from laari.process.open import Service
-from laari.rules.people.memberships import AddMember, RemoveMember, SetRole
+from laari.rules.people.memberships import AddMember
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import OperatorRole
 from laari.store.people.passwords import hash_password
@@ -58,27 +60,4 @@ async def list_operators(connection: Connection) -> list[dict[str, object]]:
     return [{name: row[name] for name in row if name != "till"} for row in rows]
 
 
-@operator.command("set-role")
-@click.argument("email", type=fields.email)
-@role_option
-@operation
-@needs("operators.manage")
-async def set_role(service: Service, email: str, role: OperatorRole) -> dict[str, object]:
-    """Change the role of a person of the operator."""
-    person_id = await member_at(service, None, email)
-    await submit(service, SetRole(actor(), None, person_id, role))
-    return {"email": email, "role": role}
-
-
-@operator.command()
-@click.argument("email", type=fields.email)
-@operation
-@needs("operators.manage")
-async def remove(service: Service, email: str) -> dict[str, object]:
-    """End a person's access to the operator's desk at once.
-
-    Sessions end if the person works for nobody else.
-    """
-    person_id = await member_at(service, None, email)
-    ended = await submit(service, RemoveMember(actor(), None, person_id))
-    return {"email": email, "sessions_ended": ended}
+add_commands(operator, SET_ROLE, REMOVE)

@@ -10,12 +10,10 @@ import click
 from laari.rules import terms
 from laari.rules.day_ranges import Days, read_day, read_month
 from laari.rules.ids import read_id
-from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
+from laari.rules.money import MAX_FEE_FIXED
 from laari.rules.people.contacts import read_email, read_mobile
 
 MODE = click.Choice(["live", "sandbox"])
-NO_LIMIT = "none"
-
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 
 
@@ -32,14 +30,6 @@ def integer(lowest: int, highest: int) -> Callable[[str | int], int]:
 fee_bps = integer(0, 10_000)
 fee_fixed = integer(0, MAX_FEE_FIXED)
 account = integer(1, 2**63 - 1)
-
-
-def limit(value: str) -> int | str:
-    """A tier's limit or `none`, because None means that the option was omitted."""
-    try:
-        return NO_LIMIT if value == NO_LIMIT else integer(0, MAX_MONEY)(value)
-    except click.BadParameter as refused:
-        raise click.BadParameter(f"{refused.message.rstrip('.')}, or '{NO_LIMIT}'.") from None
 
 
 def id_of(prefix: str, kind: str) -> Callable[[str], UUID]:

@@ -201,9 +201,13 @@ def _refused_password(request: PageRequest, status: int, name: str) -> RefusedFo
 
 
 async def hash_new_password(request: PageRequest, rank: float = FIRST) -> str:
+    return await hash_in_queue(request, request.form.get("new", ""), rank)
+
+
+async def hash_in_queue(request: PageRequest, password: str, rank: float = FIRST) -> str:
     try:
         return await request.backend.hashing.hash(
-            request.form.get("new", ""), rank=rank, disconnected=request.http.disconnected
+            password, rank=rank, disconnected=request.http.disconnected
         )
     except Overloaded as full:
         raise RefusedForm(_problem(request, 503, "busy", full.retry_after)) from None

@@ -283,7 +283,7 @@ class Pay(ByPayer[Payable]):
             return refusal
         account, details = self.payer.account, payable.title or payable.reference
         tid = not_taking(world, self.tenant) or take_payment(
-            world, self.tenant, account, payable.amount, details
+            world, self.tenant, account, payable.amount, details, payable_id=payable.id
         )
         if not isinstance(tid, Refusal):
             return self.book(world, payable, tid)

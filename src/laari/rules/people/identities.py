@@ -7,6 +7,7 @@ bytes, which differs each time.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 from uuid import UUID
 
 from msgspec import Struct, json
@@ -18,7 +19,7 @@ from laari.rules.command import Command
 from laari.rules.journal import Act, note, remove_setting, write_setting
 from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.permissions import lacks
-from laari.rules.people_records import CustomerId, CustomerIdentity
+from laari.rules.people_records import CustomerId, CustomerIdentity, CustomerNote
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 
@@ -101,13 +102,9 @@ class ViewIdentity(Command[Identity]):
         refusal = lacks(self.actor, "identity.read")
         if refusal is not None:
             return refusal
-        kept = world.identities.get(self.customer_id)
-        if kept is None:
-            return refuse("conflict", NONE_KEPT)
-        plain = world.decrypt(kept.encrypted, context(self.customer_id))
-        if plain is None:
-            message = "The identity data does not open with this master key."
-            return refuse("conflict", message)
+        found = opened(world, self.customer_id)
+        if isinstance(found, Refusal):
+            return found
         note(
             world,
             self.actor,
@@ -121,7 +118,60 @@ class ViewIdentity(Command[Identity]):
             after={},
             reason=self.reason,
         )
-        return json.decode(plain, type=Identity)
+        return found
+
+
+IdentityFact = Literal["number", "born"]
+FACTS: dict[IdentityFact, str] = {"number": "number of the document", "born": "date of birth"}
+
+
+@dataclass(frozen=True, slots=True)
+class CompareIdentity(Command[bool]):
+    """Compares what a caller said with the data, which it shows to nobody.
+
+    The result is a note about the customer, so that nobody guesses unseen.
+    """
+
+    actor: Actor
+    customer_id: UUID
+    fact: IdentityFact
+    said: str
+
+    def needs(self, needs: Needs) -> None:
+        needs.read(World.customers, self.customer_id)
+        needs.read(World.identities, self.customer_id)
+
+    def decide(self, world: World) -> bool | Refusal:
+        refusal = lacks(self.actor, "identity.read") or lacks(self.actor, "customers.note")
+        if refusal is not None:
+            return refusal
+        kept = opened(world, self.customer_id)
+        if isinstance(kept, Refusal):
+            return kept
+        truth = kept.number if self.fact == "number" else str(kept.born)
+        fits = _letters(self.said) == _letters(truth)
+        result = "Caller verified" if fits else "Caller NOT verified"
+        text = f"{result}: asked for the {FACTS[self.fact]}."
+        world.customer_notes.append(
+            CustomerNote(self.customer_id, world.now, self.actor.name, text)
+        )
+        return fits
+
+
+def _letters(text: str) -> str:
+    """As a person says it: without spaces and hyphens, in any letters."""
+    return "".join(each for each in text.casefold() if each.isalnum())
+
+
+def opened(world: World, customer_id: UUID) -> Identity | Refusal:
+    """The data of a customer, decrypted."""
+    kept = world.identities.get(customer_id)
+    if kept is None:
+        return refuse("conflict", NONE_KEPT)
+    plain = world.decrypt(kept.encrypted, context(customer_id))
+    if plain is None:
+        return refuse("conflict", "The identity data does not open with this master key.")
+    return json.decode(plain, type=Identity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ TABLES = {
         sealed="id kind debit_account credit_account amount payment_id tid created_at xid",
     ),
     "transactions": Covered(
-        sealed="tid account recorded time type name details amount status failure xid",
+        sealed="tid account recorded time type name details amount status failure unpaid_id xid",
     ),
     "topup_slips": Covered(derived={"topup_slip": "mode tid", "sealed_rows": "slip"}),
     "events": Covered(sealed="id tenant_id type object_id created_at body xid"),

@@ -942,9 +942,12 @@ CREATE TABLE transactions (
         failure IS NULL OR status = 'failed'
         AND failure = ANY ('{insufficient_balance,per_transaction,daily,weekly,monthly,frozen}')
     ),
+    -- Of a failed attempt: the payment or payment request that stayed unpaid.
+    unpaid_id uuid CONSTRAINT unpaid_of_failed CHECK (unpaid_id IS NULL OR status = 'failed'),
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 );
 CREATE INDEX transactions_by_account ON transactions (account, recorded);
+CREATE INDEX transactions_unpaid ON transactions (unpaid_id, recorded) WHERE unpaid_id IS NOT NULL;
 CREATE INDEX transactions_by_xid ON transactions USING brin (xid) WITH (pages_per_range = 64);
 CREATE TRIGGER transactions_insert_only BEFORE UPDATE OR TRUNCATE ON transactions
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

@@ -264,3 +264,32 @@ async def backlog(connection: Connection) -> tuple[int, float]:
     return waiting, 0.0 if oldest is None else max(
         0.0, time.time() - (UUID(oldest).int >> 80) / 1000
     )
+
+
+class WebhookState(NamedTuple):
+    """The deliveries of a tenant: what fails, what was given up, and the newest attempt."""
+
+    failing: int  # wait for another attempt, counted up to MOST_AT_ONCE
+    given_up: GivenUp
+    last_at: datetime | None
+    last_status: int | None
+    last_error: str | None
+
+
+# Of the newest events: a tenant whose webhooks are off has none that were attempted.
+_LAST_ATTEMPT = """
+SELECT a.started_at, a.http_status, a.error FROM (
+    SELECT id FROM events WHERE tenant_id = $1 ORDER BY created_at DESC, id DESC LIMIT 50
+) AS newest JOIN delivery_attempts a ON a.event_id = newest.id ORDER BY a.started_at DESC LIMIT 1
+"""
+
+
+async def webhook_state(connection: Connection, tenant_id: int) -> WebhookState:
+    failing = await connection.fetchval(
+        "SELECT count(*) FROM (SELECT FROM deliveries WHERE tenant_id = $1 AND status = 'pending' "
+        f"AND failed_attempts > 0 LIMIT {MOST_AT_ONCE}) AS failing",
+        tenant_id,
+    )
+    last = await connection.fetchrow(_LAST_ATTEMPT, tenant_id)
+    given = await given_up(connection, tenant_id)
+    return WebhookState(failing, given, *((None, None, None) if last is None else last))

@@ -18,9 +18,20 @@ from msgspec import Struct
 from laari.rules import ids
 from laari.rules.calendar import start_of
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
-from laari.rules.records import Authorization, Mode, Payment, PaymentRequest, Tenant, Transaction
-from laari.store.reads import authorizations, holders, payment_requests, payments
+from laari.rules.records import (
+    Authorization,
+    BankLine,
+    BankOrder,
+    Mode,
+    Payment,
+    PaymentRequest,
+    Payout,
+    Tenant,
+    Transaction,
+)
+from laari.store.reads import authorizations, holders, payment_requests, payments, refunds
 from laari.store.reads.holders import Holder
+from laari.store.reads.money import bank, payouts
 from laari.store.reads.search import payments_of_receipt, spellings
 from laari.store.tables import AUTHORIZATIONS, PAYMENTS, TRANSACTIONS
 
@@ -50,7 +61,10 @@ SELECT * FROM (
 ) AS found ORDER BY id DESC LIMIT $2
 """
 
-KINDS = ("customers", "merchants", "payments", "requests", "authorizations", "transactions")
+KINDS = (
+    *("customers", "merchants", "payments", "requests", "authorizations", "transactions"),
+    *("payouts", "lines"),
+)
 _MERCHANTS = "SELECT id, name, mode, active, created_at FROM merchants"
 _NAMED = f"WHERE {holders.NAMED} LIMIT $2"
 
@@ -61,6 +75,14 @@ class FoundMerchant(Struct, frozen=True):
     mode: Mode
     active: bool
     created_at: datetime
+
+
+class FoundPayout(NamedTuple):
+    """A payout or a withdrawal, with its run and its orders to the bank."""
+
+    payout: Payout
+    run: int | None
+    orders: list[BankOrder]
 
 
 class TenantName(NamedTuple):
@@ -84,6 +106,8 @@ class Finds:
     requests: dict[UUID, PaymentRequest] = field(default_factory=dict)
     authorizations: dict[UUID, Authorization] = field(default_factory=dict)
     transactions: dict[str, Transaction] = field(default_factory=dict)
+    payouts: dict[UUID, FoundPayout] = field(default_factory=dict)
+    lines: dict[str, BankLine] = field(default_factory=dict)  # of the bank's statement
     tenants: dict[int, TenantName] = field(default_factory=dict)
     more: list[str] = field(default_factory=list)
 
@@ -105,8 +129,10 @@ async def find(
         await _customers(connection, text, most + 1, vpa_suffixes, found)
         for row in await connection.fetch(f"{_MERCHANTS} {_NAMED}", text, most + 1):
             found.merchants[row["id"]] = FoundMerchant(**row)
+        await _by_person(connection, text, most + 1, found)
         await _by_reference(connection, text, most + 1, found)
         await _by_receipt(connection, text.upper(), found)
+        await _at_the_bank(connection, text, found)
     for name in KINDS:
         rows: dict[object, object] = getattr(found, name)
         while len(rows) > most:
@@ -142,8 +168,20 @@ async def _by_id(connection: Connection, text: str, found: Finds) -> bool:
     elif (authorization_id := ids.read_id(ids.AUTHORIZATION, text)) is not None:
         found.authorizations.update(await authorizations.by_id(connection, [authorization_id]))
     else:
-        return False
+        return await _by_id_of_money(connection, text, found)
     return True
+
+
+async def _by_id_of_money(connection: Connection, text: str, found: Finds) -> bool:
+    """The same for a payout, and for a refund, whose payment is found."""
+    payout_id, refund_id = ids.read_id(ids.PAYOUT, text), ids.read_id(ids.REFUND, text)
+    if payout_id is not None:
+        await _payouts(connection, [payout_id], found)
+    if refund_id is not None:
+        refunded = await refunds.by_id(connection, [refund_id])
+        paid_ids = [refund.payment_id for refund in refunded.values()]
+        found.payments.update(await payments.by_id(connection, paid_ids))
+    return payout_id is not None or refund_id is not None
 
 
 async def _customers(
@@ -166,6 +204,49 @@ async def customers_named(
     )
     every = (*exact, *await holders.named(connection, text, most))
     return list({holder.customer_id: holder for holder in every}.values())
+
+
+async def _by_person(connection: Connection, text: str, most: int, found: Finds) -> None:
+    """The merchants to which a person with this email address logs in."""
+    email = read_email(text)
+    if email is None:
+        return
+    rows = await connection.fetch(
+        f"{_MERCHANTS} WHERE id IN (SELECT b.merchant_id FROM persons p "
+        "JOIN memberships b ON b.person_id = p.id WHERE p.email = $1) ORDER BY id LIMIT $2",
+        email,
+        most,
+    )
+    found.merchants.update({row["id"]: FoundMerchant(**row) for row in rows})
+
+
+async def _at_the_bank(connection: Connection, text: str, found: Finds) -> None:
+    """An order to the bank with its payout, and a line of the bank's statement."""
+    ordered = await payouts.order_by_reference(connection, [text.upper()])
+    await _payouts(connection, [order.payout_id for order in ordered.values()], found)
+    found.lines.update(await bank.by_reference(connection, [text]))
+
+
+async def _payouts(connection: Connection, payout_ids: Collection[UUID], found: Finds) -> None:
+    rows = await payouts.by_id(connection, list(payout_ids))
+    for each in await found_payouts(connection, list(rows.values())):
+        found.payouts[each.payout.id] = each
+
+
+async def found_payouts(connection: Connection, rows: Sequence[Payout]) -> list[FoundPayout]:
+    """These payouts with their runs and orders."""
+    orders = await payouts.orders(connection, [payout.id for payout in rows])
+    runs = await payouts.run_by_id(
+        connection, [payout.run_id for payout in rows if payout.run_id is not None]
+    )
+    return [
+        FoundPayout(
+            payout,
+            None if payout.run_id is None else runs[payout.run_id].number,
+            [order for order in orders if order.payout_id == payout.id],
+        )
+        for payout in rows
+    ]
 
 
 async def _by_reference(connection: Connection, text: str, most: int, found: Finds) -> None:
@@ -203,6 +284,8 @@ async def _tenants(connection: Connection, found: Finds) -> dict[int, TenantName
     wanted = {each.tenant_id for each in found.payments.values()}
     wanted |= {each.tenant_id for each in found.requests.values()}
     wanted |= {each.tenant_id for each in found.authorizations.values()}
+    paid_out = {each.payout.tenant_id for each in found.payouts.values()}
+    wanted |= {each for each in paid_out if each is not None}
     return await tenant_names(connection, wanted)
 
 

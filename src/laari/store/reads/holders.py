@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from asyncpg import Connection
@@ -127,13 +128,25 @@ async def named(connection: Connection, text: str, most: int) -> list[Holder]:
     return [Holder(**row) for row in rows]
 
 
-async def freezes(connection: Connection, account: int) -> list[WalletFreeze]:
+class Freeze(NamedTuple):
+    """A freeze or its end, and who did it. The journal has the name."""
+
+    freeze: WalletFreeze
+    actor: str | None
+
+
+async def freezes(connection: Connection, account: int) -> list[Freeze]:
     rows = await connection.fetch(
-        "SELECT account, time, action, reason, silent FROM wallet_freezes WHERE account = $1 "
-        "ORDER BY recorded",
+        "SELECT f.account, f.time, f.action, f.reason, f.silent, ("
+        "SELECT j.actor_name FROM journal j WHERE j.object_type = 'wallet' "
+        "AND j.object_id = f.account::text AND j.xid = f.xid "
+        "AND j.action = CASE f.action "
+        "WHEN 'frozen' THEN 'wallet.freeze' ELSE 'wallet.unfreeze' END "
+        "AND j.reason IS NOT DISTINCT FROM f.reason LIMIT 1"
+        ") FROM wallet_freezes f WHERE f.account = $1 ORDER BY f.recorded",
         account,
     )
-    return [WalletFreeze(**row) for row in rows]
+    return [Freeze(WalletFreeze(*freeze), actor) for *freeze, actor in rows]
 
 
 async def newest(

@@ -4,10 +4,11 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import SavedResponse, Transfer
-from laari.store.tables import SAVED_RESPONSES, TRANSFERS
+from laari.rules.records import SavedResponse, Transaction, Transfer
+from laari.store.tables import SAVED_RESPONSES, TRANSACTIONS, TRANSFERS
 
 MOST_SAVED_RESPONSES = 50  # of one payment
+MOST_ATTEMPTS = 50
 
 
 async def transfers_of(connection: Connection, payment_id: UUID) -> list[Transfer]:
@@ -15,6 +16,15 @@ async def transfers_of(connection: Connection, payment_id: UUID) -> list[Transfe
         f"{TRANSFERS.select} WHERE payment_id = $1 ORDER BY created_at, kind = 'fee'", payment_id
     )
     return [TRANSFERS.read(row) for row in rows]
+
+
+async def failed_attempts_at(connection: Connection, payment_id: UUID) -> list[Transaction]:
+    """The attempts to pay it that were refused, newest first."""
+    rows = await connection.fetch(
+        f"{TRANSACTIONS.select} WHERE unpaid_id = $1 ORDER BY recorded DESC LIMIT {MOST_ATTEMPTS}",
+        payment_id,
+    )
+    return [TRANSACTIONS.read(row) for row in rows]
 
 
 async def saved_responses_of(

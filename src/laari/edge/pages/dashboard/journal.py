@@ -8,10 +8,13 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.journal_words import action_words, reason_words, shown_changes
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
+from laari.edge.pages.request import PageRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day, start_of
@@ -41,8 +44,21 @@ class Asked(NamedTuple):
 
 
 def _read(request: DashboardRequest) -> Asked | Refusal:
-    """The filters in the address; days are real days in Maldives time."""
-    names = ("actor", "action", "object", "first", "last")
+    asked = read_filters(request, ("actor",))
+    if isinstance(asked, Refusal):
+        return asked
+    wanted = replace(
+        asked.wanted,
+        merchant_id=request.merchant.id,
+        mode=request.tenant.mode,
+        actor_for_merchant=asked.written.get("actor"),
+    )
+    return asked._replace(wanted=wanted)
+
+
+def read_filters(request: PageRequest, others: tuple[str, ...]) -> Asked | Refusal:
+    """The filters in the address, with these `others`; days are real days in Maldives time."""
+    names = (*others, "action", "object", "first", "last")
     given = {name: request.query.get(name, "").strip()[:LONGEST] for name in names}
     written = {name: value for name, value in given.items() if value}
     days: dict[str, date] = {}
@@ -54,9 +70,6 @@ def _read(request: DashboardRequest) -> Asked | Refusal:
             days[name] = day
     first, last = days.get("first"), days.get("last")
     wanted = Filter(
-        merchant_id=request.merchant.id,
-        mode=request.tenant.mode,
-        actor_for_merchant=written.get("actor"),
         action=written.get("action"),
         object_id=written.get("object"),
         since=None if first is None else start_of(first),

@@ -88,7 +88,9 @@ async def _list_by(request: DashboardRequest) -> Reply:
 
 async def _show(request: DashboardRequest, payment: Payment) -> Reply:
     refunded = await request.backend.ask(refunds.of_payment, payment.id)
-    history = [] if request.only_sells else await timeline(request, payment, refunded)
+    history = (
+        [] if request.only_sells else await timeline(request, request.tenant, payment, refunded)
+    )
     return request.page(
         "payment.html",
         payment=payment,

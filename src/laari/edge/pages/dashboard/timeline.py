@@ -1,16 +1,24 @@
 """The history of a payment, from all records of the database."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 from uuid import UUID
 
-from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.person import PersonRequest
 from laari.rules import ids
 from laari.rules.actors import name_for_merchants
 from laari.rules.idempotency import RETENTION
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
-from laari.rules.records import JournalEntry, Mode, Payment, Refund, SavedResponse, Transfer
+from laari.rules.records import (
+    JournalEntry,
+    Mode,
+    Payment,
+    Refund,
+    SavedResponse,
+    Tenant,
+    Transfer,
+)
 from laari.rules.world import local_time
 from laari.store.reads import events, journal, payment_history
 from laari.store.reads.events import AttemptMade
@@ -35,28 +43,35 @@ class TimelineEntry(NamedTuple):
 
 
 async def timeline(
-    request: DashboardRequest, payment: Payment, refunds: Sequence[Refund]
+    request: PersonRequest,
+    tenant: Tenant,
+    payment: Payment,
+    refunds: Sequence[Refund],
+    name_of: Callable[[str, str], str] = name_for_merchants,
 ) -> list[TimelineEntry]:
-    """With the saved responses of its refunds, and events for people who may read webhooks."""
-    ask, mode = request.backend.ask, request.tenant.mode
+    """With the saved responses of its refunds, and events for people who may read webhooks.
+
+    `name_of` names an actor by its kind and name.
+    """
+    ask, mode = request.backend.ask, tenant.mode
     objects = [payment.id, *(refund.id for refund in refunds)]
     shown = ids.show_id(ids.PAYMENT, payment.id)
     done = await ask(journal.actions_of, "payment", shown, MOST_ACTIONS)
-    entries = _states(payment, done)
+    entries = _states(payment, done, name_of)
     entries += map(
         _request, await ask(payment_history.saved_responses_of, payment.tenant_id, objects)
     )
     transfers = await ask(payment_history.transfers_of, payment.id)
-    refunders = {
-        refund.tid: name_for_merchants(refund.actor_kind, refund.actor_name) for refund in refunds
-    }
+    refunders = {refund.tid: name_of(refund.actor_kind, refund.actor_name) for refund in refunds}
     entries += [_moved(mode, each, refunders.get(each.tid)) for each in transfers]
     if request.may("webhooks.read"):
-        entries += await _events(request, objects)
+        entries += await _events(request, tenant, objects)
     return sorted(entries, key=lambda entry: (entry.at, _ORDER.index(entry.kind)))
 
 
-async def _events(request: DashboardRequest, objects: list[UUID]) -> list[TimelineEntry]:
+async def _events(
+    request: PersonRequest, tenant: Tenant, objects: list[UUID]
+) -> list[TimelineEntry]:
     """Events with their deliveries, which show the shop's address and its answers."""
     sent = await request.backend.ask(events.of_objects, objects)
     attempts = await request.backend.ask(events.attempts_of, [event.id for event in sent])
@@ -68,14 +83,16 @@ async def _events(request: DashboardRequest, objects: list[UUID]) -> list[Timeli
         )
         for attempt in attempts.get(event.id, []):
             # Deliveries have real times, which are shown on the sandbox's clock here.
-            at = local_time(attempt.started_at, request.tenant)
+            at = local_time(attempt.started_at, tenant)
             entries.append(_delivery(event.type, attempt, at)._replace(event_id=event_id))
     return entries
 
 
-def _states(payment: Payment, done: list[JournalEntry]) -> list[TimelineEntry]:
+def _states(
+    payment: Payment, done: list[JournalEntry], name_of: Callable[[str, str], str]
+) -> list[TimelineEntry]:
     cancelled = [each for each in done if each.action == "payment.cancel"]
-    who = [name_for_merchants(each.actor_kind, each.actor_name) for each in cancelled[:1]]
+    who = [name_of(each.actor_kind, each.actor_name) for each in cancelled[:1]]
     made = {
         "hosted": "Created",
         "request": "Created from a payment request",

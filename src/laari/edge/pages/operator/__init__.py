@@ -9,11 +9,14 @@ from laari.edge.pages.operator import (
     float,
     health,
     identities,
+    journal,
     merchant_money,
     merchants,
+    messages,
     money,
     payouts,
     search,
+    settings,
     withdrawals,
 )
 from laari.edge.pages.operator.request import OperatorRequest, OperatorVisitor
@@ -34,4 +37,7 @@ ROUTES: Routes = [
     *bank.ROUTES,
     *float.ROUTES,
     *health.ROUTES,
+    *settings.ROUTES,
+    *journal.ROUTES,
+    *messages.ROUTES,
 ]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from laari.edge.pages.operator.forms import form
 from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link
 from laari.edge.pages.person import long
+from laari.edge.pages.render import short_day
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
@@ -14,9 +15,11 @@ from laari.http.messages import Reply
 from laari.operations import customers as operations
 from laari.rules import ids, terms
 from laari.rules.banking.bank_accounts import masked
+from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
+from laari.rules.money import rufiyaa
 from laari.rules.people.customers import AddNote
-from laari.rules.people.identities import DOCUMENTS, Identity
+from laari.rules.people.identities import DOCUMENTS, FACTS, Identity
 from laari.rules.people.log_ins import EndSessions
 from laari.rules.people_records import CustomerId
 from laari.rules.records import Transaction
@@ -36,6 +39,7 @@ LINES = 25  # of history
 ROWS = 10  # of requests, authorizations and cases
 NOTES = 50
 CHANGES = 10  # of contacts
+ASKED = 2  # facts to ask a caller for
 
 NO_LOGIN = FormProblem(409, "The customer of a merchant's sandbox has no log-in.")
 
@@ -63,11 +67,19 @@ async def show_page(
         history = await backend.ask(wallets.history, account, before, LINES)
     if history is None:
         return request.missing()
+    newest = history[0]
+    if before is not None:
+        first = await backend.ask(wallets.history, account, None, LINES)
+        newest = [] if first is None else first[0]
     asked = await backend.page(payment_requests.of_account(account, Window(ROWS), waiting=True))
     ended = await backend.page(payment_requests.of_account(account, Window(ROWS), waiting=False))
     given = await backend.page(authorizations.of_account(account, Window(ROWS)))
     wanted = {each.tenant_id for each in (*asked.rows, *ended.rows)}
     wanted |= {each.tenant_id for each in given.rows}
+    tenants = await backend.ask(tenant_names, wanted)
+    shops = [
+        tenants[each.tenant_id].merchant_name for each in given.rows if each.status == "active"
+    ]
     return await request.long_page(
         "customer.html",
         holder=holder,
@@ -77,7 +89,7 @@ async def show_page(
         older=history[0][-1].tid if history[1] else None,
         requests=[*asked.rows, *ended.rows],
         authorizations=given.rows,
-        tenants=await backend.ask(tenant_names, wanted),
+        tenants=tenants,
         sessions=await backend.ask(list_of, CustomerId(holder.customer_id), request.now, b""),
         notes=await backend.ask(customers.notes, holder.customer_id, NOTES),
         cases=await backend.ask(cases.of_customer, holder.customer_id, ROWS),
@@ -86,7 +98,8 @@ async def show_page(
         freezes=await backend.ask(holders.freezes, account),
         tiers=sorted(await backend.ask(all_tiers)),
         state_of=shown_state,
-        call=_call(request, holder, history[0]),
+        call=_call(request, holder, newest, shops),
+        facts=FACTS,
         withdrawals=await backend.ask(payouts.of_wallet, account, ROWS),
         bank_accounts=(await backend.ask(payouts.bank_accounts, [account]))[account],
         masked=masked,
@@ -103,23 +116,47 @@ class Call(NamedTuple):
     facts: list[tuple[str, str]]  # question and answer
     asked: str  # the questions, as a note keeps them
     seal: str
+    is_weak: bool  # a thief with the customer's phone knows an answer
 
 
-def _call(request: OperatorRequest, holder: Holder, history: list[Transaction]) -> Call:
-    """Two facts, chosen at random for each call."""
-    facts = [
-        ("the email address", holder.email),
+def _call(
+    request: OperatorRequest, holder: Holder, history: list[Transaction], shops: list[str]
+) -> Call:
+    """Two facts, chosen at random for each call: those on a stolen phone only if others lack.
+
+    `history` are the newest lines, and `shops` those with an authorization that is active.
+    """
+    known = _own_facts(holder, history, shops)
+    on_phone = [
         ("the mobile number", holder.mobile),
         ("the virtual payment address", holder.vpa),
         ("the last digits of the account number", str(holder.account)[-4:]),
     ]
-    paid = [line for line in history if line.type == "payment" and line.status == "success"]
+    is_weak = len(known) < ASKED
+    if is_weak:
+        known += [(question, answer) for question, answer in on_phone if answer is not None]
+    chosen = secrets.SystemRandom().sample(known, min(ASKED, len(known)))
+    asked = "asked for " + " and ".join(question for question, _ in chosen)
+    return Call(chosen, asked, _seal(request, holder, asked), is_weak)
+
+
+def _own_facts(
+    holder: Holder, history: list[Transaction], shops: list[str]
+) -> list[tuple[str, str]]:
+    """What the customer knows without the phone."""
+    done = [line for line in history if line.status == "success"]
+    facts = [] if holder.email is None else [("the email address", holder.email)]
+    paid = [line for line in done if line.type == "payment"]
     if paid:
         facts.append(("the shop of the last payment", paid[0].name))
-    known = [(question, answer) for question, answer in facts if answer is not None]
-    chosen = secrets.SystemRandom().sample(known, min(2, len(known)))
-    asked = "asked for " + " and ".join(question for question, _ in chosen)
-    return Call(chosen, asked, _seal(request, holder, asked))
+    added = [line for line in done if line.type == "topup"]
+    if added:
+        last = f"MVR {rufiyaa(added[0].amount)}, {short_day(local_day(added[0].time))}"
+        facts.append(("the amount and day of the last top-up", last))
+    if shops:
+        names = " or ".join(dict.fromkeys(shops))
+        facts.append(("a shop that may charge the wallet", names))
+    return facts
 
 
 def _seal(request: OperatorRequest, holder: Holder, asked: str) -> str:

@@ -3,6 +3,7 @@
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.store import inbox
 from laari.store.reads import health
 
 
@@ -12,7 +13,8 @@ async def show(request: OperatorRequest) -> Reply:
     checks = health.checks(
         found, request.now, settings.second_operator_above, settings.sms_per_hour
     )
-    return request.page("health.html", health=found, checks=checks)
+    shops = await request.backend.ask(inbox.given_up_shops)
+    return request.page("health.html", health=found, checks=checks, given_up=shops)
 
 
 ROUTES = [PageRoute(OperatorRequest, "/health", get=show, needs="merchants.read")]

@@ -8,7 +8,10 @@ from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.calendar import local_day
 from laari.rules.people.identities import (
+    FACTS,
+    MAX_NUMBER,
     NONE_KEPT,
+    CompareIdentity,
     EnterIdentity,
     RemoveIdentity,
     ViewIdentity,
@@ -32,6 +35,16 @@ async def _view(request: OperatorRequest, holder: Holder) -> Reply:
     return await show_page(request, holder, found)
 
 
+async def _compare(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    """Compares what a caller said, and keeps the result as a note."""
+    fact, said = request.form.get("fact", ""), request.text_of("said", MAX_NUMBER)
+    if fact not in FACTS:
+        return FormProblem(422, "Choose the date of birth or the number of the document.")
+    command = CompareIdentity(request.actor, holder.customer_id, fact, said)
+    fits = await request.submit(command)
+    return request.redirect(page_of(holder), done="caller_fits" if fits else "caller_fails")
+
+
 async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     reason = request.text_of("reason", terms.MAX_REASON)
     if not await request.submit(RemoveIdentity(request.actor, holder.customer_id, reason)):
@@ -42,5 +55,6 @@ async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
 ROUTES: Routes = [
     CUSTOMER.form("/identity", _enter, needs="identity.change"),
     CUSTOMER.form("/view-identity", _view, needs="identity.read"),
+    CUSTOMER.form("/compare-identity", _compare, needs="identity.read"),
     CUSTOMER.form("/remove-identity", _remove, needs="identity.change"),
 ]

@@ -11,9 +11,10 @@ from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.operations.merchants import RENAME
 from laari.rules import ids
-from laari.rules.banking.bank_accounts import coming, in_effect
+from laari.rules.banking.bank_accounts import coming, in_effect, masked
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
+from laari.rules.lifecycle import shown_state
 from laari.rules.merchants.applications import (
     NO_TERMS,
     ApproveMerchant,
@@ -25,14 +26,18 @@ from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.records import Mode
 from laari.rules.terms import MAX_REASON
+from laari.rules.world import local_time
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
-from laari.store.reads import fees, tenants
+from laari.store.reads import deliveries, fees, payments, tenants
+from laari.store.reads.find import found_payouts
+from laari.store.reads.listing import Window
 from laari.store.reads.merchants import applications
 from laari.store.reads.money import balances, payouts
 from laari.store.reads.people import memberships
 
 MOST_LISTED = 500
+MOST_NEWEST = 10  # payouts and payments on the page of a merchant
 BAD_PERCENT = FormProblem(422, "The fee in percent must be between 0 and 100, such as 1.5.")
 BAD_FIXED = FormProblem(422, "The fixed fee must be an amount in rufiyaa, such as 0.50.")
 NO_APPLICATION = FormProblem(409, "This merchant has no such application.")
@@ -62,6 +67,8 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
     tenant = await ask(tenants.of_merchant, merchant.id, mode)
     accounts = (await ask(payouts.bank_accounts, [tenant.id]))[tenant.id]
     application = await ask(applications.latest_of, merchant.id)
+    now, window = local_time(request.now, tenant), Window(MOST_NEWEST)
+    paid_out = (await request.backend.page(payouts.of_tenant(tenant.id, now, window))).rows
     return request.page(
         "merchant.html",
         merchant=merchant,
@@ -76,6 +83,12 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
         terms=await ask(fees.terms_of, merchant.id),
         balances=await ask(balances.of_merchant, merchant.id),
         people=await ask(memberships.list_members, merchant.id),
+        payouts=await ask(found_payouts, paid_out),
+        payments=(await request.backend.page(payments.of_tenant(tenant.id, now, window))).rows,
+        tenants={tenant.id: tenant},
+        webhooks=await ask(deliveries.webhook_state, tenant.id),
+        state_of=shown_state,
+        masked=masked,
         today=local_day(request.now),
     )
 

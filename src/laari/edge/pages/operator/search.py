@@ -1,5 +1,8 @@
-"""The first page of the desk: one search field, and everything that fits."""
+"""The first page of the desk: one search field with everything that fits, and what waits."""
 
+from laari.edge.pages.dashboard.refunds import REASONS
+from laari.edge.pages.dashboard.timeline import timeline
+from laari.edge.pages.operator.inbox import waits
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem
@@ -13,7 +16,7 @@ from laari.rules.money import read_rufiyaa
 from laari.rules.records import MODES
 from laari.rules.world import local_time
 from laari.store.merchants import merchants
-from laari.store.reads import tenants
+from laari.store.reads import payment_history, refunds, tenants
 from laari.store.reads.find import LONGEST, Finds, find, payments_of_amount
 
 MOST_FOUND = 50
@@ -22,9 +25,15 @@ MOST_FOUND = 50
 @long
 async def show(request: OperatorRequest) -> Reply:
     sought = request.query.get("q", "").strip()[:LONGEST]
-    if not sought:
-        return request.page("home.html", sought="", found=None, state_of=shown_state)
     backend = request.backend
+    if not sought:
+        return request.page(
+            "home.html",
+            sought="",
+            found=None,
+            state_of=shown_state,
+            waits=await waits(request),
+        )
     async with request.searching():
         found = await backend.ask(
             find, sought, MOST_FOUND, vpa_suffixes=backend.settings.vpa_suffixes
@@ -32,7 +41,9 @@ async def show(request: OperatorRequest) -> Reply:
     single = _only(found)
     if single is not None:
         return request.redirect(single)
-    return await request.long_page("home.html", sought=sought, found=found, state_of=shown_state)
+    return await request.long_page(
+        "home.html", sought=sought, found=found, state_of=shown_state, waits=[]
+    )
 
 
 def _only(found: Finds) -> str | None:
@@ -40,8 +51,8 @@ def _only(found: Finds) -> str | None:
     pages = [f"/customers/{ids.show_id(ids.CUSTOMER, each)}" for each in found.customers]
     pages += [f"/merchants/{each}" for each in found.merchants]
     pages += [f"/payments/{ids.show_id(ids.PAYMENT, each)}" for each in found.payments]
-    others = len(found.requests) + len(found.authorizations) + len(found.transactions)
-    return pages[0] if len(pages) == 1 and others == 0 else None
+    others = (found.requests, found.authorizations, found.transactions, found.payouts, found.lines)
+    return pages[0] if len(pages) == 1 and not any(others) else None
 
 
 @long
@@ -55,16 +66,17 @@ async def show_amount(request: OperatorRequest) -> Reply:
     tenant = await request.backend.ask(tenants.in_mode, merchant_id, mode)
     if amount is None or day is None:
         request.problem = FormProblem(422, "Enter an amount such as 125.50 and a day.")
-        return request.page("home.html", sought="", found=None, state_of=shown_state)
+        return request.page("home.html", sought="", found=None, state_of=shown_state, waits=[])
     rows = []
     if tenant is not None:
         rows = await request.backend.ask(payments_of_amount, tenant.id, amount, day, MOST_FOUND + 1)
     found = Finds() if tenant is None else Finds.of_payments(rows, tenant, MOST_FOUND)
     return await request.long_page(
-        "home.html", sought=request.query["amount"], found=found, state_of=shown_state
+        "home.html", sought=request.query["amount"], found=found, state_of=shown_state, waits=[]
     )
 
 
+@long
 async def show_payment(request: OperatorRequest) -> Reply:
     payment_id = ids.read_id(ids.PAYMENT, request.params["id"])
     payment = None if payment_id is None else await request.backend.payments.get(payment_id)
@@ -72,13 +84,23 @@ async def show_payment(request: OperatorRequest) -> Reply:
         return request.missing()
     tenant = await request.backend.tenants.get(payment.tenant_id)
     assert tenant is not None
-    return request.page(
+    refunded = await request.backend.ask(refunds.of_payment, payment.id)
+    return await request.long_page(
         "payment.html",
         payment=payment,
         tenant=tenant,
         shape=PAYMENTS.show(payment, request.backend),
         state=shown_state(payment, local_time(request.now, tenant)),
+        refunds=refunded,
+        actor_of=_actor,
+        reasons=REASONS,
+        attempts=await request.backend.ask(payment_history.failed_attempts_at, payment.id),
+        entries=await timeline(request, tenant, payment, refunded, _actor),
     )
+
+
+def _actor(kind: str, name: str) -> str:
+    return f"API, {name}" if kind == "credential" else name
 
 
 ROUTES = [

@@ -10,6 +10,7 @@ from asyncpg import Connection
 from laari.rules.banking.bank_accounts import Owned
 from laari.rules.banking.bank_days import bank_day_from
 from laari.rules.banking.payouts import WALLET_FROZEN, merchant_stopped, not_payable
+from laari.rules.day_ranges import Days
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.lifecycle import RunState, run_state
 from laari.rules.records import (
@@ -209,6 +210,18 @@ def of_tenant(
     if status is not None:
         equal["status"] = status
     return Listing(PAYOUTS, [Walk(equal)], window)
+
+
+async def of_days(connection: Connection, tenant_id: int, days: Days) -> list[PayoutShape]:
+    """The payouts of a merchant that were made on these days, oldest first."""
+    rows = await connection.fetch(
+        f"{PAYOUTS.select} WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 "
+        "ORDER BY created_at, id",
+        tenant_id,
+        days.begin,
+        days.end,
+    )
+    return await shapes(connection, [PAYOUTS.read(row) for row in rows])
 
 
 # == Movements ====================================================================================

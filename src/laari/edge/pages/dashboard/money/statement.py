@@ -1,6 +1,6 @@
 """The statement of a month or of any days, as a page to print and as a file."""
 
-from datetime import date
+from datetime import date, datetime
 from urllib.parse import urlencode
 
 from msgspec.structs import astuple
@@ -16,16 +16,17 @@ from laari.rules.calendar import local_day
 from laari.rules.day_ranges import Days, month_of, newest_months, preset
 from laari.rules.money import rufiyaa
 from laari.rules.refusals import Refusal
+from laari.rules.shapes.payouts import Payout
 from laari.store.reads import fees
 from laari.store.reads.merchants import applications
-from laari.store.reads.money import statements
+from laari.store.reads.money import payouts, statements
 from laari.store.reads.money.statements import OTHERS, Moved, Movements, Statement
 
 MONTHS = 13  # that are offered: the same month of last year is one of them
 COLUMNS = [
     *("first_day", "last_day", "opening_balance", "payments", "gross_amount", "fees"),
     *("refunds", "refunded_amount", "net_amount", *OTHERS, "closing_balance"),
-    *("merchant", "legal_name", "tax_number", "address"),
+    *("merchant", "legal_name", "tax_number", "address", "payouts", "bank_references"),
 ]
 
 
@@ -56,6 +57,7 @@ async def show(request: DashboardRequest) -> Reply:
     return await request.long_page(
         "statement.html",
         statement=found,
+        payouts=await ask(payouts.of_days, request.tenant.id, days),
         profile=await ask(applications.profile_of, merchant_id),
         terms=await ask(fees.in_force, merchant_id, days),
         words=WORDS,
@@ -81,10 +83,19 @@ async def export(request: DashboardRequest) -> Reply:
     profile = await request.backend.ask(applications.profile_of, request.merchant.id)
     texts = (request.merchant.name, *astuple(profile))
     party = [guarded(text or "") for text in texts]
+    made = await request.backend.ask(payouts.of_days, request.tenant.id, days)
+    rows = [[*row, *party, *_payout_cells(row[0], made)] for row in rows_of(found)]
     async with request.writing():
-        text = BYTE_ORDER_MARK + csv_text([COLUMNS, *([*row, *party] for row in rows_of(found))])
+        text = BYTE_ORDER_MARK + csv_text([COLUMNS, *rows])
     name = f"statement-{request.tenant.mode}-{days.first}-{days.last}.csv"
     return csv_reply(name, text.encode())
+
+
+def _payout_cells(day: str, made: list[Payout]) -> tuple[str, str]:
+    """The numbers of the payouts of a day, and their orders to the bank."""
+    own = [each for each in made if str(local_day(datetime.fromisoformat(each.created_at))) == day]
+    orders = [reference for each in own for reference in each.bank_references]
+    return " ".join(str(each.number) for each in own), " ".join(orders)
 
 
 def rows_of(found: Statement) -> list[list[str]]:
