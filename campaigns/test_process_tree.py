@@ -46,6 +46,9 @@ def create_app(dsn, master_key, settings, shared):
         async def close(self):
             pass
 
+        def wake(self):
+            pass
+
         async def __call__(self, request):
             if request.path == "/late-work":
                 await asyncio.sleep(0)  # it is done when all others that came have begun, too

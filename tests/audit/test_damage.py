@@ -167,7 +167,8 @@ DAMAGE: list[tuple[str, set[str]]] = [
     ("UPDATE transactions SET account = 7700000000001 WHERE type = 'refund'", {"transaction"}),
     ("UPDATE transactions SET type = 'topup' WHERE type = 'adjustment'", {"transaction"}),
     (
-        "UPDATE transactions SET status = 'success', failure = NULL WHERE status = 'failed'",
+        "UPDATE transactions SET status = 'success', failure = NULL, unpaid_id = NULL "
+        "WHERE status = 'failed'",
         {"transaction"},
     ),
     (

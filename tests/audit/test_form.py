@@ -24,7 +24,7 @@ FIRST = {
     "transactions": (
         "tid",
         "r.tid, r.account, r.recorded, r.time, r.type, r.name, r.details, r.amount, "
-        "r.status, r.failure, r.xid, "
+        "r.status, r.failure, r.unpaid_id, r.xid, "
         "CASE r.type WHEN 'topup' THEN (SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) "
         "END, CASE WHEN r.type IN ('topup', 'adjustment') THEN "
         "(SELECT w.customer_id FROM wallets w WHERE w.account = r.account) END",

@@ -172,6 +172,11 @@ async def test_an_ended_device_can_do_nothing_more_within_a_second(shop: Shop) -
     began = time.monotonic()
     await asyncio.to_thread(shop.end_all)
     assert await waiting - began < 10  # woken, and not after twenty seconds
+    ended = shop.service.execute(
+        "SELECT actor_kind FROM journal WHERE merchant_id = $1 AND action = 'till_device.end'",
+        shop.owner.shop.id,
+    )
+    assert [entry["actor_kind"] for entry in ended] == ["person", "person"]
     made = len(shop.payments())
     fields = {"form_token": token_in(page), "amount": "10", "reference": "SALE-" + "A" * 16}
     refused = device.forms.send(f"{device.origin}/counter/sales", fields)

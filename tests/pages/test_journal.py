@@ -16,14 +16,18 @@ import pytest
 
 from laari.edge.pages import dashboard
 from laari.edge.pages.dashboard.journal import MOST_READ
+from laari.rules import ids
 from laari.rules.actors import Actor
+from laari.rules.merchants.tills import CreateTill
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import PersonId, show_whose
 from laari.store.people import sessions
+from laari.store.reads import tenants
 from laari.store.reads.people import persons
 from tests import people, shops
 from tests.actors import OPERATOR
+from tests.deciding import done
 from tests.logins import opened, password_link, whose
 from tests.pages.factors import Phone, with_factor
 from tests.pages.forms import token_in
@@ -82,6 +86,7 @@ UNJOURNALLED = {
     "/requests/new": "creates have events and saved responses",
     "/authorizations/new": "creates have events and saved responses",
     "/authorizations/{id}/charge": "in test_by_hand.py",
+    "/tills/{id}/devices/{digest}/end": "in test_counter.py",
     "/webhooks/sample": "sends a sample event",
     # They have entries, and need more than this test prepares.
     "/application": "in test_application.py",
@@ -264,7 +269,23 @@ def about_factor(form: str, page: str, action: str) -> Callable[[Owner], Step]:
     return prepare
 
 
+def at_till(form: str, fields: dict[str, str], action: str) -> Callable[[Owner], Step]:
+    def prepare(owner: Owner) -> Step:
+        service, shop = owner.shop.service, owner.shop.id
+        tenant = service.database.run(
+            lambda connection: tenants.of_merchant(connection, shop, "sandbox")
+        )
+        till = asyncio.run(done(service.dsn, CreateTill(OPERATOR, tenant, "Bar")))
+        page = f"/tills/{ids.show_id(ids.TILL, till.id)}"
+        return Step(page + form, page, fields, action)
+
+    return prepare
+
+
 STEPS: dict[str, Callable[[Owner], Step]] = {
+    "/tills/new": lambda owner: Step("/tills/new", "/tills", {"name": "Terrace"}, "till.create"),
+    "/tills/{id}/pair": at_till("/pair", {"password": PASSWORD}, "till.offer_pairing"),
+    "/tills/{id}/state": at_till("/state", {"state": "inactive"}, "till.deactivate"),
     "/account/factor": lambda owner: Step(
         "/account/factor", "/account/factor", {"password": PASSWORD}, "second_factor.begin"
     ),

@@ -74,7 +74,7 @@ MERCHANT: list[tuple[str, dict[str, str], str]] = [
     ("pause", WHY, "merchant.update"),
     ("resume", {}, "merchant.update"),
 ]
-NEW = "new@operator.example"
+NEW = "walked@operator.example"
 SETTINGS: list[tuple[str, dict[str, str], str]] = [
     ("holiday", {"day": "2031-01-01", "name": "New year"}, "bank_holiday.set"),
     ("remove-holiday", {"removed": "2031-01-01"}, "bank_holiday.remove"),

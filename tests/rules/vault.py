@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from random import Random
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.records import (
@@ -94,7 +94,7 @@ class Vault:
     def _bank_account(self, owner: int) -> BankAccount:
         is_wallet = owner in WALLETS
         return BankAccount(
-            uuid4(),
+            UUID(int=owner),  # the same at each look-up
             None if is_wallet else owner,
             "Aisha",
             "BML",

@@ -32,7 +32,7 @@ MOST_FOUND = 50
 async def find_command(
     service: Service, text: str, merchant_id: str | None, mode: Mode, day: date | None
 ) -> dict[str, object]:
-    """Find customers, merchants, payments and payouts by one text.
+    """Find customers, merchants, payments or payouts.
 
     TEXT is a mobile number, an email address, a virtual payment address, words of a name, an
     account number, a reference of a merchant, of a receipt or of the bank, an id, or a payment

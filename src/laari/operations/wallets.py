@@ -35,7 +35,9 @@ WALLET = Subject(
 
 def transaction_shape(transaction: Transaction) -> dict[str, object]:
     account, time = str(transaction.account), show_time(transaction.time)
-    return asdict(transaction) | {"account": account, "time": time}
+    shape = asdict(transaction) | {"account": account, "time": time}
+    del shape["unpaid_id"]  # the page of that payment shows the attempt
+    return shape
 
 
 async def _moved_shape(ask: Ask, holder: Holder, moved: MovedMoney) -> Shape:
