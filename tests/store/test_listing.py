@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from uuid import uuid4
@@ -152,7 +153,9 @@ async def test_a_reference_is_looked_up_and_not_searched_for(dsn: str) -> None:
     lines = "\n".join(row[0] for row in plan)
     assert "payments_pkey" in lines, lines
     assert "reference_claims_pkey" in lines, lines
-    assert "Seq Scan" not in lines, lines
+    # An empty table that was analysed may be read whole: there are no payment requests.
+    read_whole = re.findall(r"Seq Scan on (\w+)", lines)
+    assert set(read_whole) <= {"payment_requests"}, lines
     assert [row.reference for row in found.rows] == ["ORDER-7"]
 
 
