@@ -14,9 +14,9 @@ import asyncpg
 from bench.fill import Tell
 from bench.indexes import STATEMENT_SECONDS
 from bench.service import Service
+from laari.store.counters import daily_figures
 from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next
 from laari.store.ledger.seals import sealing_key
-from laari.store.reads import figures
 from laari.store.secrets import load_master_key
 
 SEALED_AT_ONCE = 50_000  # rows: nobody else waits for this database
@@ -44,7 +44,7 @@ async def _catch_up(dsn: str, key: bytes, tell: Tell) -> None:
         more = True
         while more:
             async with connection.transaction():
-                more = await figures.add_up(connection)
+                more = await daily_figures.add_up(connection)
         await connection.execute("CHECKPOINT", timeout=STATEMENT_SECONDS)
     finally:
         await connection.close()

@@ -31,9 +31,9 @@ from laari.engine.embedded import embedded_server
 from laari.rules.actors import Actor
 from laari.rules.records import Event
 from laari.store.merchants import merchants
+from laari.store.outbox.deliveries import save_events
 from laari.store.postgres.migrate import migrate
 from laari.store.postgres.pool import connection_to
-from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits

@@ -14,8 +14,9 @@ import pytest
 
 from laari.rules import ids
 from laari.rules.events import EVENTS, sample_event
+from laari.store.outbox import deliveries
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import deliveries, tenants
+from laari.store.reads import tenants
 from tests.serving import Merchant, Service
 
 

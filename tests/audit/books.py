@@ -28,9 +28,10 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.merchants import merchants
+from laari.store.outbox import deliveries
 from laari.store.people import customers
 from laari.store.postgres.pool import Pool, connection_to, open_pool
-from laari.store.reads import deliveries, tenants
+from laari.store.reads import tenants
 from tests import people, shops
 from tests.actors import MASTER, OPERATOR, PERSON
 from tests.deciding import done

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from laari.store.counters import daily_figures
 from laari.store.ledger.last_seal_file import (
     KnownSeal,
     last_seal_file,
@@ -18,9 +19,9 @@ from laari.store.ledger.last_seal_file import (
 from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next, summarize
 from laari.store.ledger.seals import MovedError, Seal, check_not_moved, mac_of
 from laari.store.merchants import merchants
+from laari.store.outbox import deliveries
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import deliveries, figures
 from laari.workers.sealing import Sealer
 from tests.actors import OPERATOR
 from tests.audit.books import (
@@ -462,11 +463,11 @@ async def test_figures_of_a_database_that_was_moved_are_not_added_up(dsn: str) -
     await write_books(dsn)
     await seal_all(dsn)
     async with connection_to(dsn) as connection:
-        await figures.add_up(connection)
+        await daily_figures.add_up(connection)
         await check_not_moved(connection)
         await connection.execute("UPDATE figures_upto SET xid = xid + 1000000")
         with pytest.raises(MovedError, match="daily figures are added"):
-            await figures.add_up(connection)
+            await daily_figures.add_up(connection)
         with pytest.raises(MovedError, match="daily figures are added"):
             await check_not_moved(connection)
 

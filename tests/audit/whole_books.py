@@ -16,10 +16,10 @@ from laari.rules.people_records import Case
 from laari.rules.records import ApplicationAnswers, PendingMovement
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
+from laari.store.counters import daily_figures
 from laari.store.ledger.last_seal_file import KnownSeal
 from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import figures
 from laari.store.reads.tills import records as till_records
 from tests import shops
 from tests.actors import MASTER, OPERATOR
@@ -47,7 +47,7 @@ async def add_up_days(dsn: str) -> None:
     async with connection_to(dsn) as connection:
         while more:
             async with connection.transaction():
-                more = await figures.add_up(connection)
+                more = await daily_figures.add_up(connection)
 
 
 async def import_statement(shop: Shop) -> None:

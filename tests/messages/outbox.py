@@ -23,7 +23,7 @@ from laari.rules.shapes.envelopes import to_json
 from laari.rules.world import World
 from laari.settings import SmtpServer
 from laari.store.batch.save import save
-from laari.store.reads.messages import LeasedMessage
+from laari.store.outbox.messages import LeasedMessage
 from laari.store.secrets import decrypt, encrypt
 from tests.actors import MASTER
 

@@ -6,8 +6,8 @@ import signal
 import sys
 
 from laari.settings import SmtpServer
+from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
-from laari.store.reads.messages import LeasedMessage
 from laari.workers.messages.delivery import send_due
 from laari.workers.messages.smtp import Mailer
 from tests.actors import MASTER

@@ -12,9 +12,9 @@ from laari.rules import terms
 from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent
 from laari.rules.people.invitations import Offer
 from laari.store.merchants import merchants
+from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
 from laari.store.reads import health
-from laari.store.reads.messages import LeasedMessage
 from laari.workers.messages.delivery import NotSent, send_due
 from tests import people
 from tests.actors import MASTER, OPERATOR

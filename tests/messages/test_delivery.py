@@ -24,11 +24,12 @@ from laari.rules.world import Needs, World
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
 from laari.store.merchants import merchants
+from laari.store.outbox import messages
+from laari.store.outbox.messages import LeasedMessage
 from laari.store.people import customers
 from laari.store.postgres.pool import Pool
 from laari.store.purge import purge_messages
-from laari.store.reads import messages, tenants
-from laari.store.reads.messages import LeasedMessage
+from laari.store.reads import tenants
 from laari.store.secrets import keys_of
 from laari.workers.messages import delivery
 from laari.workers.messages.delivery import RETRY_SECONDS, NotSent, send_due

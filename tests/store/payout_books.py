@@ -24,11 +24,12 @@ from laari.rules.records import Mode, Payment, Payout, PayoutMovement, PayoutRun
 from laari.spine.engine import LostRace
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters import daily_figures
 from laari.store.ledger.seals import sealing_key
 from laari.store.merchants import merchants
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import figures, tenants
+from laari.store.reads import tenants
 from laari.store.reads.money import balances
 from laari.store.reads.money import payouts as reads
 from tests.actors import OPERATOR, PERSON
@@ -123,7 +124,7 @@ class Shop:
 
     async def add_up(self) -> None:
         async with self.connection.transaction():
-            await figures.add_up(self.connection)
+            await daily_figures.add_up(self.connection)
 
     async def differences(self) -> list[str]:
         async with connection_to(self.dsn) as connection:

@@ -39,6 +39,7 @@ from laari.rules.records import BankDetails, BankOrder, Payout, Tenant
 from laari.rules.refusals import Refusal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters import daily_figures
 from laari.store.merchants import merchants
 from laari.store.people import customers
 from laari.store.people.acting import acting
@@ -386,7 +387,7 @@ async def play(dsn: str, history: History, seed: int, steps: int) -> None:
             await what(chance)
             if chance.random() < 0.15:
                 async with connection.transaction():
-                    await figures.add_up(connection, chance.choice([5, figures.STEP]))
+                    await daily_figures.add_up(connection, chance.choice([5, daily_figures.STEP]))
             if step % 20 == 19:
                 for each in shops:
                     await compare(connection, each, chance)

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from laari.rules import ids
+from laari.store.counters import daily_figures
 from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
@@ -80,11 +81,11 @@ async def by_day(connection: asyncpg.Connection, tenant: int) -> dict[date, Figu
     return found
 
 
-async def add_up(connection: asyncpg.Connection, step: int = figures.STEP) -> None:
+async def add_up(connection: asyncpg.Connection, step: int = daily_figures.STEP) -> None:
     more = True
     while more:
         async with connection.transaction():
-            more = await figures.add_up(connection, step)
+            more = await daily_figures.add_up(connection, step)
 
 
 async def test_a_movement_counts_on_its_day_in_the_maldives(dsn: str, tenant: int) -> None:
@@ -116,7 +117,7 @@ async def test_what_is_added_up_and_what_is_newer_make_the_whole(dsn: str, tenan
             await pay(connection, tenant, at, fee=3, label=label, refunded_at=refunded_at)
             if number % 7 == 0:
                 before = await by_day(connection, tenant)
-                await add_up(connection, chance.choice([200, figures.STEP]))
+                await add_up(connection, chance.choice([200, daily_figures.STEP]))
                 assert await by_day(connection, tenant) == before
                 seen.append(before)
         total = sum(day.payments for day in (await by_day(connection, tenant)).values())
@@ -165,7 +166,7 @@ async def test_what_is_undone_counts_nothing(dsn: str, tenant: int) -> None:
         await pay(connection, tenant, MIDNIGHT)
         transaction = connection.transaction()
         await transaction.start()
-        await figures.add_up(connection)
+        await daily_figures.add_up(connection)
         await transaction.rollback()
         assert (await by_day(connection, tenant))[FIRST].payments == 1
         await add_up(connection)

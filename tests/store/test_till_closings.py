@@ -18,9 +18,10 @@ from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters import daily_figures
 from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import figures, tenants
+from laari.store.reads import tenants
 from laari.store.reads.money import tills
 from tests.actors import OPERATOR, PERSON
 
@@ -166,7 +167,7 @@ async def test_a_movement_that_is_committed_late_belongs_to_the_next_closing(
         assert sums(await counter.close()) == (1, 4_000, 40, 0, 0)
         await transaction.commit()
         async with connection_to(counter.dsn) as connection, connection.transaction():
-            await figures.add_up(connection)
+            await daily_figures.add_up(connection)
         assert sums(await counter.close()) == (1, 555, 0, 0, 0)
     kinds = await counter.differences()
     assert "till_closing" not in kinds

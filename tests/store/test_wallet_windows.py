@@ -8,8 +8,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from laari.store.counters.wallet_windows import KeyUse, count_use
 from laari.store.postgres.pool import connection_to
-from laari.store.reads.wallets import KeyUse, count_use
 from tests.actors import change
 
 

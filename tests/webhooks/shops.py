@@ -11,7 +11,7 @@ import asyncpg
 
 from laari.rules.records import Event
 from laari.store.merchants import merchants
-from laari.store.reads.deliveries import save_events
+from laari.store.outbox.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits

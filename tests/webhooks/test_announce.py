@@ -11,9 +11,9 @@ from laari.rules.records import Payment
 from laari.store.batch import announce
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
+from laari.store.outbox.deliveries import CHANNEL
 from laari.store.postgres.pool import open_pool
 from laari.store.reads import tenants
-from laari.store.reads.deliveries import CHANNEL
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits
 from tests.actors import OPERATOR, change

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from laari.rules.webhooks import signature
 from laari.settings import read_settings
-from laari.store.reads import deliveries
-from laari.store.reads.deliveries import save_events
+from laari.store.outbox import deliveries
+from laari.store.outbox.deliveries import save_events
 from laari.workers.webhooks import delivery
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Sender

@@ -13,6 +13,7 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
+from laari.store.outbox import messages as outbox
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import messages
 from laari.store.reads.messages import ListedMessage, MessageStatus
@@ -53,7 +54,7 @@ async def list_all(
 async def resend(service: Service, message_id: UUID) -> dict[str, object]:
     """Send a failed message again, with up to five attempts."""
     async with connection_to(service.dsn) as connection, connection.transaction():
-        resent = await messages.resend(connection, message_id)
+        resent = await outbox.resend(connection, message_id)
         found = await messages.newest(connection, message_id=message_id)
     shown = ids.show_id(ids.MESSAGE, message_id)
     if not found:

@@ -25,10 +25,11 @@ from laari.rules.calendar import show_or_none
 from laari.rules.events import sample_event
 from laari.rules.webhooks import check_webhook_url
 from laari.store.merchants import merchants
+from laari.store.outbox import deliveries
 from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads import deliveries, events, tenants
-from laari.store.reads.deliveries import DeliveryStatus
+from laari.store.reads import events, tenants
 from laari.store.reads.events import Delivery
+from laari.store.reads.webhook_states import DeliveryStatus
 
 if TYPE_CHECKING:
     from laari.workers.webhooks.training import Result

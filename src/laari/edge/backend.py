@@ -26,6 +26,7 @@ from laari.spine.gather import Coalesced, Gathered
 from laari.store.batch import sandbox_periods
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters import wallet_windows
 from laari.store.ledger.last_seal_file import shown_seals
 from laari.store.merchants import oauth
 from laari.store.merchants.client_uses import ClientUses
@@ -33,7 +34,6 @@ from laari.store.people.failed_logins import FailedLogins
 from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads import (
     authorizations,
-    deliveries,
     events,
     figures,
     health,
@@ -43,6 +43,7 @@ from laari.store.reads import (
     refunds,
     tenants,
     wallets,
+    webhook_states,
 )
 from laari.store.reads.figures import Day, Span
 from laari.store.reads.money import payouts
@@ -159,7 +160,7 @@ class Backend:
         self._set_gauges()
         up, webhooks, waiting, seals, noted = await asyncio.gather(
             self.is_ready(),
-            self._measured(deliveries.backlog),
+            self._measured(webhook_states.backlog),
             self._measured(messages.backlog),
             self._measured(shown_seals),
             self._measured(health.noted),
@@ -222,5 +223,5 @@ class Backend:
         aside = await self.ask(sandbox_periods.put_aside, wanted) if wanted else {}
         return Moment(now, 0 if clock is None else clock.clock_offset_seconds, aside)
 
-    async def _count_key_uses(self, keys: list[bytes]) -> list[wallets.KeyUse | None]:
-        return await self._interfaces.pool.write_each(wallets.count_use, keys)
+    async def _count_key_uses(self, keys: list[bytes]) -> list[wallet_windows.KeyUse | None]:
+        return await self._interfaces.pool.write_each(wallet_windows.count_use, keys)

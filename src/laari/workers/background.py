@@ -13,9 +13,9 @@ from laari.spine.engine import Spine
 from laari.store import movement_messages, purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters import daily_figures
 from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import Connection, Pool, open_pool
-from laari.store.reads import figures
 from laari.workers import contacts, expiry, fees, purging, sealing
 from laari.workers.messages import sms
 from laari.workers.messages.delivery import send_due
@@ -120,7 +120,7 @@ def _usual(pool: Pool, spine: Spine) -> Iterator[Job]:
     yield Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests)
     yield Job("start fees", FEES_EVERY_SECONDS, partial(fees.start_due, pool, spine))
     yield Job("change contacts", contacts.EVERY_SECONDS, partial(contacts.apply_due, pool, spine))
-    yield Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up))
+    yield Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(daily_figures.add_up))
 
 
 def _purging(pool: Pool, settings: Settings) -> Iterator[Job]:

@@ -8,8 +8,8 @@ import logging
 
 from laari.errors import UnavailableError
 from laari.spine.engine import OutcomeUnknown
+from laari.store.outbox.deliveries import announce
 from laari.store.postgres.pool import Pool
-from laari.store.reads.deliveries import announce
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import asyncpg
 
 from laari.rules.tables import Additions, K, Lookup, R, Rows, Table
 from laari.rules.world import REGISTRY, Registered, World
-from laari.store.reads.deliveries import saving_events
+from laari.store.outbox.deliveries import saving_events
 from laari.store.tables import (
     EVENTS,
     KeptChanges,

@@ -8,8 +8,8 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.records import Event
-from laari.store.reads.deliveries import DeliveryStatus
 from laari.store.reads.listing import Listing, Walk, Window
+from laari.store.reads.webhook_states import DeliveryStatus
 from laari.store.tables import EVENTS
 
 _DELIVERED = (

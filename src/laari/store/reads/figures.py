@@ -13,18 +13,15 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.rules.ledger import FIRST_HELD_ACCOUNT, FIRST_MERCHANT_ACCOUNT
-from laari.store.ledger.seals import require_not_moved, xid_horizon
-
-STEP = 200_000  # transactions that are added at a time
 
 # The payment has the fee, so that only one of its transfers is read.
-_SUMS = """
+SUMS = """
     count(*) FILTER (WHERE t.kind = 'payment') AS payments,
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'payment'), 0) AS gross,
     coalesce(sum(p.fee) FILTER (WHERE t.kind = 'payment'), 0) AS fees,
     count(*) FILTER (WHERE t.kind = 'refund') AS refunds,
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded, 0::bigint AS others"""
-_OF_PAYMENTS = "t.kind IN ('payment', 'refund')"
+OF_PAYMENTS = "t.kind IN ('payment', 'refund')"
 # By the tenant's clock, so that days that have ended do not change.
 DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
 
@@ -38,51 +35,13 @@ LEAVES = f"t.debit_account BETWEEN {FIRST_MERCHANT_ACCOUNT} AND {FIRST_HELD_ACCO
 # As in the index `transfers_of_merchants`.
 OTHER_ACCOUNT = f"(CASE WHEN {LEAVES} THEN t.debit_account ELSE t.credit_account END)"
 OTHER_AMOUNT = f"(CASE WHEN {LEAVES} THEN -t.amount ELSE t.amount END)"
-_OTHERS = f"0, 0, 0, 0, 0, sum({OTHER_AMOUNT})::bigint"
-
-_ADD = f"""
-WITH moved AS MATERIALIZED (
-    SELECT p.tenant_id, {DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS},
-        0::numeric AS held
-    FROM transfers t JOIN payments p ON p.id = t.payment_id
-    WHERE t.xid > $1 AND t.xid <= $2 AND {_OF_PAYMENTS}
-    GROUP BY 1, 2, 3
-    UNION ALL
-    SELECT {OTHER_ACCOUNT} - {FIRST_MERCHANT_ACCOUNT}, {DAY}, '', {_OTHERS},
-        -coalesce(sum({OTHER_AMOUNT}) FILTER (WHERE t.kind IN ('hold', 'release')), 0)
-    FROM transfers t
-    WHERE t.xid > $1 AND t.xid <= $2 AND {OF_OTHERS}
-    GROUP BY 1, 2, 3
-), added AS (
-    INSERT INTO daily_figures AS f
-    SELECT tenant_id, day, terminal_label, sum(payments), sum(gross), sum(fees), sum(refunds),
-        sum(refunded), sum(others)
-    FROM moved GROUP BY tenant_id, day, terminal_label
-    ON CONFLICT (tenant_id, day, terminal_label) DO UPDATE SET
-        payments = f.payments + excluded.payments, gross = f.gross + excluded.gross,
-        fees = f.fees + excluded.fees, refunds = f.refunds + excluded.refunds,
-        refunded = f.refunded + excluded.refunded, others = f.others + excluded.others
-), totalled AS (
-    INSERT INTO merchant_totals AS m
-    SELECT tenant_id, sum(gross - fees - refunded + others), sum(held)
-    FROM moved GROUP BY tenant_id
-    ON CONFLICT (tenant_id) DO UPDATE SET
-        available = m.available + excluded.available, held = m.held + excluded.held
-), late AS (
-    INSERT INTO late_transfers
-    SELECT f.tenant_id, t.created_at, t.id
-    FROM transfers t JOIN merchant_funds f
-        ON f.tenant_id = {OTHER_ACCOUNT} - {FIRST_MERCHANT_ACCOUNT}
-    WHERE t.xid > $1 AND t.xid <= $2 AND t.created_at < f.paid_out_upto
-)
-UPDATE figures_upto SET xid = $2
-"""
+OTHERS = f"0, 0, 0, 0, 0, sum({OTHER_AMOUNT})::bigint"
 
 # The movements of a tenant's payments after the mark, for queries that add them to the figures.
 NEWER_SALES = f"""
-    SELECT {DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
+    SELECT {DAY}, coalesce(p.terminal_label, '') AS terminal_label, {SUMS}
     FROM transfers t JOIN payments p ON p.id = t.payment_id
-    WHERE t.xid > (SELECT xid FROM figures_upto) AND {_OF_PAYMENTS} AND p.tenant_id = $1
+    WHERE t.xid > (SELECT xid FROM figures_upto) AND {OF_PAYMENTS} AND p.tenant_id = $1
     GROUP BY 1, 2"""
 
 _READ = f"""
@@ -95,7 +54,7 @@ FROM (
     SELECT newer.* FROM (
         {NEWER_SALES}
         UNION ALL
-        SELECT {DAY}, '', {_OTHERS} FROM transfers t
+        SELECT {DAY}, '', {OTHERS} FROM transfers t
         WHERE t.xid > (SELECT xid FROM figures_upto) AND {OF_OTHERS}
             AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1
         GROUP BY 1, 2
@@ -110,11 +69,11 @@ SELECT coalesce(sum(gross - fees - refunded + others), 0) FROM ({_READ})
 """
 
 # The best plan depends on the number of new rows.
-_PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
+PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
 # Readers find the few new rows by their transaction, and their payments by their id, whatever the
 # planner knows about the tables.
 FINDING = f"""
-{_PLANNING};
+{PLANNING};
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_hashjoin = off;
 SET LOCAL enable_mergejoin = off
@@ -172,18 +131,3 @@ async def change_since(connection: Connection, tenant_id: int, day: date) -> int
     async with connection.transaction(readonly=True):
         await connection.execute(FINDING)
         return int(await connection.fetchval(_CHANGE, tenant_id, day, date.max))
-
-
-async def add_up(connection: Connection, step: int = STEP) -> bool:
-    """Adds the next ended transactions, in the caller's transaction; whether more are left."""
-    upto = await connection.fetchval("SELECT xid FROM figures_upto FOR UPDATE SKIP LOCKED")
-    if upto is None:
-        return False
-    last = await xid_horizon(connection)
-    require_not_moved("daily figures are added", upto, last)
-    end = min(last, upto + step)
-    await connection.execute(_PLANNING)
-    newer = "SELECT EXISTS (SELECT FROM transfers WHERE xid > $1 AND xid <= $2)"
-    if end > upto and (end < last or await connection.fetchval(newer, upto, end)):
-        await connection.execute(_ADD, upto, end)
-    return bool(end < last)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from laari.rules.messages import RESERVED_PART
 from laari.rules.money import rufiyaa
 from laari.rules.records import Mode
-from laari.store.reads import deliveries, messages
+from laari.store.reads import messages, webhook_states
 
 MAX_COUNTED = 10_000
 MOST_MERCHANTS = 50
@@ -107,7 +107,7 @@ async def read(connection: Connection) -> Health:
         "AND application_name LIKE 'laari % % %' GROUP BY 1, 2, 3 ORDER BY 3, 1, 2"
     )
     return Health(
-        *await deliveries.backlog(connection),
+        *await webhook_states.backlog(connection),
         *await messages.backlog(connection),
         await noted(connection),
         [FailingMerchant(**row) for row in rows],

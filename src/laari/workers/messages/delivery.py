@@ -18,9 +18,11 @@ from laari.rules import ids
 from laari.rules.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART, addressed
 from laari.rules.records import Channel, MessageKind
 from laari.spine.engine import OutcomeUnknown
+from laari.store.outbox import messages as outbox
+from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
 from laari.store.reads import messages
-from laari.store.reads.messages import LeasedMessage, MessageStatus
+from laari.store.reads.messages import MessageStatus
 from laari.store.secrets import MasterKeyError, decrypt
 from laari.workers.messages.texts import one_line
 
@@ -72,7 +74,7 @@ async def send_due(
         most = min(most, unreserved if unreserved > 0 else left)
     if most <= 0:
         return False
-    due = await pool.write(messages.lease, channel, most, lease_seconds, held_back)
+    due = await pool.write(outbox.lease, channel, most, lease_seconds, held_back)
     attempts = (_attempt(pool, master, channel, send, message) for message in due)
     for problem in await asyncio.gather(*attempts, return_exceptions=True):
         if problem is not None:
@@ -129,7 +131,7 @@ async def _check(pool: Pool, message: LeasedMessage) -> None:
     if expires_at is not None and expires_at <= datetime.now(UTC):
         raise Suppressed("it has expired")
     most = MOST_OF_A_MERCHANT.get(message.kind)
-    if most is not None and await pool.read(messages.earlier, message, most) >= most:
+    if most is not None and await pool.read(outbox.earlier, message, most) >= most:
         raise Suppressed(f"the customer had {most} of this merchant in 24 hours")
 
 
@@ -139,8 +141,8 @@ async def _record(
     """Tries for a while: a message whose result is not recorded is sent again."""
     for _ in range(RECORD_TRIES - 1):
         try:
-            return await pool.write(messages.record, message, status, error, wait)
+            return await pool.write(outbox.record, message, status, error, wait)
         except (UnavailableError, OutcomeUnknown):
             await asyncio.sleep(1.0)
-    await pool.write(messages.record, message, status, error, wait)
+    await pool.write(outbox.record, message, status, error, wait)
     return None

@@ -6,7 +6,7 @@ import signal
 from asyncio.subprocess import DEVNULL, PIPE
 from tempfile import TemporaryFile
 
-from laari.store.reads.messages import LeasedMessage
+from laari.store.outbox.messages import LeasedMessage
 from laari.workers.messages.delivery import ATTEMPT_SECONDS, NotSent
 from laari.workers.messages.texts import write
 

@@ -19,7 +19,7 @@ from aiosmtplib import (
 
 from laari.rules import ids
 from laari.settings import SmtpServer
-from laari.store.reads.messages import LeasedMessage
+from laari.store.outbox.messages import LeasedMessage
 from laari.workers.messages.delivery import ATTEMPT_SECONDS, NotSent
 from laari.workers.messages.texts import write
 

@@ -10,7 +10,7 @@ import msgspec
 from laari.rules.calendar import MALDIVES
 from laari.rules.messages import CONTENTS
 from laari.rules.money import money_text
-from laari.store.reads.messages import LeasedMessage
+from laari.store.outbox.messages import LeasedMessage
 
 Part: TypeAlias = Literal["subject", "email", "sms"]
 

@@ -20,11 +20,11 @@ from laari.rules.webhooks import retry_wait
 from laari.settings import Settings
 from laari.store import movement_messages
 from laari.store.merchants.merchants import open_secret
+from laari.store.outbox import deliveries
+from laari.store.outbox.deliveries import Attempt, LeasedDelivery
 from laari.store.people.notices import Outbox
 from laari.store.postgres.deadlines import Watch
 from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads import deliveries
-from laari.store.reads.deliveries import Attempt, LeasedDelivery
 from laari.workers.pause import pause
 from laari.workers.webhooks.answer import Answer
 from laari.workers.webhooks.windows import TenantWindow, WindowLimits, allot

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from laari.store.reads.deliveries import LeasedDelivery
+from laari.store.outbox.deliveries import LeasedDelivery
 from laari.workers.webhooks.answer import TIMEOUT_SECONDS
 
 

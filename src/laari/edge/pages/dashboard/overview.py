@@ -18,10 +18,10 @@ from laari.rules.day_ranges import last_days
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import money_text
 from laari.rules.refusals import Refusal, invalid
-from laari.store.reads import checklist, deliveries, payments
-from laari.store.reads.deliveries import GivenUp
+from laari.store.reads import checklist, payments, webhook_states
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.listing import Window
+from laari.store.reads.webhook_states import GivenUp
 
 DAYS = 30
 MOST_DAYS = 366
@@ -81,7 +81,7 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
 async def _given_up(request: DashboardRequest) -> GivenUp | None:
     if not request.may("webhooks.manage") or request.merchant.webhook_url is None:
         return None
-    return await request.backend.ask(deliveries.given_up, request.tenant.id)
+    return await request.backend.ask(webhook_states.given_up, request.tenant.id)
 
 
 class Step(NamedTuple):

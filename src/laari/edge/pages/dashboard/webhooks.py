@@ -22,7 +22,8 @@ from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
 from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
-from laari.store.reads import deliveries, events
+from laari.store.outbox import deliveries
+from laari.store.reads import events, webhook_states
 
 TYPES = (*EVENTS, SAMPLE_EVENT)
 LIST_QUERY = Query(
@@ -62,7 +63,7 @@ async def show(request: DashboardRequest) -> Reply:
             delivered=None if delivered is None else delivered == "true",
         )
     )
-    given_up = await request.backend.ask(deliveries.given_up, request.tenant.id)
+    given_up = await request.backend.ask(webhook_states.given_up, request.tenant.id)
     return await request.long_page(
         "webhooks.html",
         written=asked.written,

@@ -29,7 +29,7 @@ from laari.rules.terms import MAX_REASON
 from laari.rules.world import local_time
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
-from laari.store.reads import deliveries, fees, payments, tenants
+from laari.store.reads import fees, payments, tenants, webhook_states
 from laari.store.reads.find import found_payouts
 from laari.store.reads.listing import Window
 from laari.store.reads.merchants import applications
@@ -86,7 +86,7 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
         payouts=await ask(found_payouts, paid_out),
         payments=(await request.backend.page(payments.of_tenant(tenant.id, now, window))).rows,
         tenants={tenant.id: tenant},
-        webhooks=await ask(deliveries.webhook_state, tenant.id),
+        webhooks=await ask(webhook_states.webhook_state, tenant.id),
         state_of=shown_state,
         masked=masked,
         today=local_day(request.now),

@@ -8,6 +8,7 @@ from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.store.outbox import messages as outbox
 from laari.store.reads import messages
 from laari.store.reads.messages import MessageStatus
 
@@ -29,7 +30,7 @@ async def _resend(request: OperatorRequest) -> Reply | Problem:
     message_id = ids.read_id(ids.MESSAGE, request.params["id"])
     if message_id is None:
         return request.missing()
-    if not await request.backend.write(messages.resend, message_id):
+    if not await request.backend.write(outbox.resend, message_id):
         return FormProblem(409, "This message has not failed, or is gone.")
     return request.redirect("/messages", done="resent")
 

@@ -31,6 +31,7 @@ from laari.rules.people.permissions import Permission
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
+from laari.store.counters import till_devices
 from laari.store.reads import figures, holders
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.tills import records, sales
@@ -140,7 +141,7 @@ class DeviceRequest(CounterRequest):
         self.tenant_now = local_time(self.now, device.tenant)
         seen = device.last_seen_at
         if seen is None or self.now - seen > terms.SESSION_SEEN_EVERY:
-            await self.note_seen(records.note_seen, device.digest, self.now)
+            await self.note_seen(till_devices.note_seen, device.digest, self.now)
         if not device.tenant.active:
             return self.json({"status": ENDED}) if access.polled else self.page("closed.html", 403)
         return None

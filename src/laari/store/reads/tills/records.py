@@ -113,14 +113,6 @@ async def session(
     return DeviceSession(digest, last_seen_at, till, tenant)
 
 
-async def note_seen(connection: Connection, digest: bytes, now: datetime) -> None:
-    await connection.execute(
-        "UPDATE till_devices SET last_seen_at = greatest(last_seen_at, $2) WHERE digest = $1",
-        digest,
-        now,
-    )
-
-
 async def by_token(connection: Connection, token: str) -> Till | None:
     """An active till by the token of its static code."""
     row = await connection.fetchrow(f"{TILLS.select} WHERE token = $1 AND active", token)

@@ -1,0 +1,1 @@
+"""Writes that decide nothing: windows, last uses and sums."""

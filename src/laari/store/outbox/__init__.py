@@ -1,0 +1,1 @@
+"""What goes out later, webhooks and messages: leased by senders, and recorded."""
