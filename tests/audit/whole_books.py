@@ -1,6 +1,7 @@
 """Books with a row in every table that the audit covers, all sealed."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from laari.rules.actors import Actor
 from laari.rules.banking.merchant_refunds import RefundForMerchant
@@ -12,13 +13,15 @@ from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.merchants.tills import CreateTill, EndDevice, OfferPairing, PairDevice
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
-from laari.rules.people_records import Case
+from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust
+from laari.rules.people_records import Case, TrustedPerson
 from laari.rules.records import ApplicationAnswers, PendingMovement
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.counters import daily_figures
 from laari.store.ledger.last_seal_file import KnownSeal
 from laari.store.merchants.signup import sign_up
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.tills import records as till_records
 from tests import shops
@@ -65,6 +68,22 @@ async def import_statement(shop: Shop) -> None:
     assert isinstance(await bank_statements.book(ask, shop.run, SECOND, digest, day), Booked)
 
 
+async def trust(shop: Shop, customer_id: UUID) -> None:
+    """The customer's trusted person agrees, and the customer ends it."""
+    made = await customers.create(
+        shop.connection, OPERATOR, name="Ali", mode="live", tier="basic", mobile="7770002"
+    )
+    asks, agrees = (
+        Actor("customer", show_id(CUSTOMER, each)) for each in (customer_id, made.id)
+    )
+    for command in (
+        AskTrustedPerson(asks, customer_id, "7770002", 1_000),
+        AgreeToTrust(agrees, customer_id, made.id),
+        EndTrust(asks, customer_id, made.id),
+    ):
+        assert isinstance(await shop.run(command), TrustedPerson)
+
+
 async def write_records(dsn: str) -> None:
     """Waiting movements in every state, an application, fees that changed, cases and a note."""
     async with a_shop(dsn, above=900) as shop:
@@ -98,6 +117,7 @@ async def write_records(dsn: str) -> None:
         assert isinstance(answered, Case)
         answer = AnswerCase(OPERATOR, answered.id, customer, answered.tid, "resolved", "Refunded")
         assert isinstance(await shop.run(answer), Case)
+        await trust(shop, customer)
         till = await decided(connection, CreateTill(OPERATOR, shop.tenant, "Till 1"))
         for _ in range(2):
             pairing = await decided(connection, OfferPairing(OPERATOR, shop.tenant, till.id))

@@ -141,6 +141,7 @@ SMALL = """
 SMALL += """
     applications cases contact_changes customer_identities customer_notes customer_signups
     fee_history pending_movements record_changes scheduled_fees till_closings
+    trusted_people
 """.split()
 
 

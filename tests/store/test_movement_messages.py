@@ -340,3 +340,48 @@ async def test_owners_hear_of_events_that_were_given_up_once_a_day(dsn: str) -> 
             "UPDATE messages SET created_at = created_at - interval '25 hours'"
         )
         assert await give_up() == 2
+
+
+async def test_a_trusted_person_hears_of_large_payments_authorizations_and_accounts(
+    dsn: str,
+) -> None:
+    """The customer gets the same, except of what has a message of its own."""
+    async with a_shop(dsn) as shop:
+        await reachable(shop)
+        account, ali = shop.payer.account, uuid4()
+        find = "SELECT customer_id FROM wallets WHERE account = $1"
+        aisha = await shop.connection.fetchval(find, account)
+        await change(
+            shop.connection,
+            "INSERT INTO customers (id, name, mode, mobile, email, language) "
+            "VALUES ($1, 'Ali', 'live', '7770002', 'ali@example.mv', 'en')",
+            ali,
+        )
+        await change(
+            shop.connection,
+            "INSERT INTO trusted_people (customer_id, trusted_id, mobile, above, asked_at, status, "
+            "agreed_at) VALUES ($1, $2, '7770002', 1000, now(), 'agreed', now())",
+            aisha,
+            ali,
+        )
+        await shop.pay(1_000)  # not above it
+        await shop.pay(1_001)
+        draft = authorizations.AuthorizationDraft("a", "Box", type="unscheduled")
+        made = await shop.run(authorizations.CreateAuthorization(shop.tenant, draft))
+        await shop.run(authorizations.ApproveAuthorization(shop.tenant, made.id, shop.payer))
+        charge = charges.PaymentDraft("c", 5_000, title="October")
+        await shop.run(charges.ChargeAuthorization(shop.tenant, made.id, charge))
+        await bank_account(shop, of_wallet=True)
+        found = await told(shop)
+        await change(shop.connection, "UPDATE trusted_people SET ends_at = now()")
+        await shop.pay(2_000)
+        assert await told(shop) == found
+    both = ("aisha@example.mv", "ali@example.mv")
+    assert [(kind, to, content.get("amount")) for kind, to, content in found] == [
+        ("charge", both[0], 5_000),
+        *(("trusted_payment", to, 1_001) for to in both),
+        ("trusted_payment", both[1], 5_000),
+        *(("trusted_authorization", to, None) for to in both),
+        ("trusted_bank_account", both[1], None),
+    ]
+    assert found[1][2]["details"] == "Seagull"

@@ -27,6 +27,7 @@ from laari.rules.people_records import (
     Membership,
     Person,
     SecondFactor,
+    TrustedPerson,
     WalletKey,
 )
 from laari.rules.records import (
@@ -94,6 +95,11 @@ CASE = Setting(
     "case",
     lambda case: ids.show_id(ids.CASE, case.id),
     tuple(name for name in Case.__struct_fields__ if name != "id"),
+)
+TRUSTED_PERSON = Setting(
+    "trusted_person",
+    lambda row: ids.show_id(ids.CUSTOMER, row.customer_id),
+    tuple(name for name in TrustedPerson.__struct_fields__ if name != "customer_id"),
 )
 WALLET = Setting(
     "wallet",
@@ -201,6 +207,7 @@ SETTINGS: dict[type[Struct], Setting] = {
     Customer: CUSTOMER,
     ContactChange: CONTACT_CHANGE,
     Case: CASE,
+    TrustedPerson: TRUSTED_PERSON,
     Person: PERSON,
     Membership: MEMBERSHIP,
     Invitation: INVITATION,

@@ -133,6 +133,55 @@ class OwnBankAccountContent(Struct, frozen=True):
     effective_at: datetime
 
 
+class TrustContent(Struct, frozen=True):
+    """A customer asks somebody to be their trusted person."""
+
+    customer: str
+    amount: int  # messages are for payments above it
+    link: str
+
+
+class TrustAgreedContent(Struct, frozen=True):
+    """The trusted person agreed."""
+
+    number: str  # as the customer entered it
+    amount: int
+    link: str
+
+
+class TrustEndContent(Struct, frozen=True):
+    """The messages to a trusted person end, or have ended."""
+
+    customer: str
+    effective_at: datetime
+
+
+class TrustedPaymentContent(Struct, frozen=True):
+    """A large payment or withdrawal, for the trusted person and for the customer."""
+
+    customer: str
+    amount: int
+    details: str  # the payee, or the words of the line
+    at: datetime
+
+
+class TrustedAuthorizationContent(Struct, frozen=True):
+    """A merchant may charge the customer from now on."""
+
+    customer: str
+    merchant: str
+    title: str
+
+
+class TrustedAccountContent(Struct, frozen=True):
+    """Another bank account for the customer's withdrawals."""
+
+    customer: str
+    bank: str
+    number: str
+    effective_at: datetime
+
+
 class MovementContent(Struct, frozen=True):
     """The values for a notice of a movement that its owner did not make.
 
@@ -234,6 +283,13 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "case_answered": CaseContent,
     "bank_account_changed": BankAccountContent,
     "own_bank_account_changed": OwnBankAccountContent,
+    "trust_asked": TrustContent,
+    "trust_agreed": TrustAgreedContent,
+    "trust_ending": TrustEndContent,
+    "trust_ended": TrustEndContent,
+    "trusted_payment": TrustedPaymentContent,
+    "trusted_authorization": TrustedAuthorizationContent,
+    "trusted_bank_account": TrustedAccountContent,
     "topup": WalletMovementContent,
     "refund": ShopMovementContent,
     "charge": ShopMovementContent,

@@ -162,6 +162,7 @@ class PasswordLink(Struct, frozen=True):
         return CustomerId(self.whose) if self.kind == "customer" else PersonId(self.whose)
 
 
+TrustStatus = Literal["asked", "agreed", "ended"]
 CaseStatus = Literal["open", "resolved", "rejected"]
 
 
@@ -177,6 +178,22 @@ class Case(Struct, frozen=True):
     answer: str | None = None  # the customer reads it
     answered_at: datetime | None = None
     answered_by: str | None = None
+
+
+class TrustedPerson(Struct, frozen=True):
+    """Another customer who gets messages about the money of one who asked them: one for each.
+
+    `ends_at` is set if the customer ends it: the messages go on until then.
+    """
+
+    customer_id: UUID
+    trusted_id: UUID | None  # None if nobody has the number that was entered
+    mobile: str  # as the customer entered it
+    above: int  # the smallest payment without a message
+    asked_at: datetime
+    status: TrustStatus = "asked"
+    agreed_at: datetime | None = None
+    ends_at: datetime | None = None
 
 
 class CustomerNote(Struct, frozen=True):

@@ -95,6 +95,9 @@ MAX_NOTE = 500  # characters: of a refund, a till's closing or a signed day
 MAX_CASE = 500  # characters: what a customer says about a line, and the answer
 OPEN_CASES = 5  # of one customer
 
+# A trusted person still gets messages after the customer ended it: a thief cannot switch it off.
+TRUST_END = timedelta(days=1)
+
 # == Keys, tokens and rates of the interfaces ======================================================
 
 ACCESS_TOKEN_LIFE = timedelta(hours=24)

@@ -24,6 +24,7 @@ from laari.rules.people_records import (
     Person,
     PersonId,
     SecondFactor,
+    TrustedPerson,
     WalletKey,
     Whose,
 )
@@ -234,6 +235,9 @@ class World:
     line_cases = Lookup[str, UUID]()
     open_cases = Lookup[UUID, int]()
     cases = Table[UUID, Case](Case, "cases", ("id",), changes_from="status")
+    trusted_people = Table[UUID, TrustedPerson](
+        TrustedPerson, "trusted_people", ("customer_id",), changes_from="trusted_id"
+    )
     # The receipts that a customer asked for in 24 hours. The lock on the customer protects it.
     receipts_sent = Lookup[UUID, int]()
     # Lines of the history of wallets, which never change.

@@ -26,6 +26,9 @@ from laari.rules.messages import (
     PayoutContent,
     ReturnContent,
     ShopMovementContent,
+    TrustedAccountContent,
+    TrustedAuthorizationContent,
+    TrustedPaymentContent,
     WalletMovementContent,
     WithdrawalContent,
 )
@@ -84,6 +87,42 @@ WHERE f.xid > $1 AND f.xid <= $2 AND NOT f.silent AND (f.action = 'frozen' OR NO
     ORDER BY earlier.recorded DESC LIMIT 1
 ))
 ORDER BY f.recorded
+"""
+
+# The trusted people of customers, and the customers themselves: both get the same messages.
+_TRUST = """
+WITH trust AS (
+    SELECT w.account, o.name AS customer, p.above, c.id = p.trusted_id AS is_trusted,
+        c.email, c.mobile, c.language, c.id AS customer_id
+    FROM trusted_people p
+    JOIN wallets w ON w.customer_id = p.customer_id AND w.mode = 'live'
+    JOIN customers o ON o.id = p.customer_id
+    JOIN customers c ON c.id IN (p.trusted_id, p.customer_id)
+    WHERE p.status = 'agreed' AND (p.ends_at IS NULL OR p.ends_at > now())
+)"""
+_TRUST_EXISTS = "SELECT EXISTS (SELECT FROM trusted_people WHERE status = 'agreed')"
+
+# The customer has a message of a charge and of an own bank account already.
+_TRUSTED_PAYMENTS = f"""{_TRUST}
+SELECT trust.*, t.amount, t.name, t.details, t.time
+FROM transactions t JOIN trust USING (account)
+JOIN transfers x ON x.tid = t.tid AND x.kind IN ('payment', 'withdrawal')
+LEFT JOIN payments p ON p.id = x.payment_id
+WHERE t.xid > $1 AND t.xid <= $2 AND t.status = 'success' AND -t.amount > trust.above AND (trust.is_trusted OR p.authorization_id IS NULL)
+ORDER BY t.recorded, trust.is_trusted
+"""
+_TRUSTED_AUTHORIZATIONS = f"""{_TRUST}
+SELECT trust.*, a.title, m.name
+FROM events e JOIN authorizations a ON a.id = e.object_id JOIN trust USING (account)
+JOIN tenants n ON n.id = a.tenant_id JOIN merchants m ON m.id = n.merchant_id
+WHERE e.xid > $1 AND e.xid <= $2 AND e.type = 'authorization.approved'
+ORDER BY e.id, trust.is_trusted
+"""
+_TRUSTED_ACCOUNTS = f"""{_TRUST}
+SELECT trust.*, b.bank, b.account_number, b.effective_at
+FROM bank_accounts b JOIN trust USING (account)
+WHERE b.xid > $1 AND b.xid <= $2 AND trust.is_trusted
+ORDER BY b.id
 """
 
 _DECIDED = """
@@ -163,6 +202,14 @@ async def write_next(connection: Connection, outbox: Outbox, origin: str, step: 
         ):
             rows = await connection.fetch(query, upto, end)
             found += written(rows, origin)
+        if await connection.fetchval(_TRUST_EXISTS):
+            for query, trusted in (
+                (_TRUSTED_PAYMENTS, _large_payment),
+                (_TRUSTED_AUTHORIZATIONS, _new_authorization),
+                (_TRUSTED_ACCOUNTS, _new_account),
+            ):
+                rows = await connection.fetch(query, upto, end)
+                found += map(trusted, rows)
     await _write(connection, outbox, found)
     # A single transaction is this job's own, of the last time: an idle service writes nothing.
     if found or end < last or end - upto > 1:
@@ -273,6 +320,28 @@ def _decided(rows: Iterable[asyncpg.Record], origin: str) -> Iterator[Written]:
             case "application", "application.refuse":
                 link = f"{origin}/dashboard/{shop}/sandbox/application"
                 yield Written(shop, "application_refused", DecisionContent(name, reason, link))
+
+
+def _of_trust(row: asyncpg.Record, kind: MessageKind, content: Struct) -> Written:
+    to = Recipient(row["email"], row["mobile"], row["language"], row["customer_id"])
+    return Written(to, kind, content)
+
+
+def _large_payment(row: asyncpg.Record) -> Written:
+    payee = row["name"] or row["details"]
+    content = TrustedPaymentContent(row["customer"], -row["amount"], payee, row["time"])
+    return _of_trust(row, "trusted_payment", content)
+
+
+def _new_authorization(row: asyncpg.Record) -> Written:
+    content = TrustedAuthorizationContent(row["customer"], row["name"], row["title"])
+    return _of_trust(row, "trusted_authorization", content)
+
+
+def _new_account(row: asyncpg.Record) -> Written:
+    number = masked(row["account_number"])
+    content = TrustedAccountContent(row["customer"], row["bank"], number, row["effective_at"])
+    return _of_trust(row, "trusted_bank_account", content)
 
 
 _FUNDS: dict[str, MessageKind] = {

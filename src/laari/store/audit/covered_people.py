@@ -13,6 +13,7 @@ from laari.rules.journal import (
     TIER,
     TILL,
     TILL_DEVICE,
+    TRUSTED_PERSON,
     WALLET,
     WALLET_KEY,
 )
@@ -118,6 +119,11 @@ TABLES = {
     ),
     "cases": Covered(
         journal=Journal.of(CASE, "'case_' || encode(uuid_send(r.id), 'hex')", "id"),
+    ),
+    "trusted_people": Covered(
+        journal=Journal.of(
+            TRUSTED_PERSON, "'cus_' || encode(uuid_send(r.customer_id), 'hex')", "customer_id"
+        ),
     ),
     "customer_notes": Covered(sealed="id customer_id time author text xid"),
     "wallets": Covered(

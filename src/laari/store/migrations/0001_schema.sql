@@ -486,6 +486,25 @@ CREATE TRIGGER cases_keep BEFORE DELETE OR TRUNCATE ON cases
 CREATE TRIGGER cases_end_once BEFORE UPDATE ON cases
     FOR EACH ROW WHEN (OLD.status <> 'open') EXECUTE FUNCTION refuse_change();
 
+-- A trusted person gets messages about the money of the customer who asked for it: payments above an
+-- amount, new authorizations and changed bank accounts. One for each customer; the row is used again.
+-- If the customer ends it, the messages go on until `ends_at`.
+CREATE TABLE trusted_people (
+    customer_id uuid PRIMARY KEY REFERENCES customers,
+    trusted_id uuid REFERENCES customers CHECK (trusted_id <> customer_id),  -- null: nobody has the number
+    mobile text COLLATE "C" NOT NULL CHECK (mobile ~ '^[0-9]{7}$'),  -- as it was entered
+    above bigint NOT NULL CHECK (above BETWEEN 0 AND 999999999999999999),
+    asked_at timestamptz NOT NULL,
+    status text COLLATE "C" NOT NULL CHECK (status IN ('asked', 'agreed', 'ended')),
+    agreed_at timestamptz,
+    ends_at timestamptz,
+    CONSTRAINT agreed_by_somebody CHECK (status <> 'agreed' OR num_nonnulls(trusted_id, agreed_at) = 2),
+    CONSTRAINT ends_after_agreed CHECK (ends_at IS NULL OR status <> 'asked')
+);
+CREATE INDEX trusted_people_by_trusted ON trusted_people (trusted_id) WHERE status <> 'ended';
+CREATE TRIGGER trusted_people_keep BEFORE DELETE OR TRUNCATE ON trusted_people
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
 -- Accounts of wallets begin here. The accounts below are those of the service itself and of merchants
 -- (see the ledger).
 CREATE SEQUENCE wallet_accounts START 7700000000001;
@@ -1709,6 +1728,9 @@ BEGIN
         WHEN 'cases' THEN
             object := 'case_' || replace(found ->> 'id', '-', '');
             only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
+        WHEN 'trusted_people' THEN
+            object := 'cus_' || replace(found ->> 'customer_id', '-', '');
+            only_in := 'live';
         WHEN 'payout_terms' THEN
             object := found ->> 'tenant_id';
             SELECT t.merchant_id, t.mode INTO owner, only_in
@@ -1833,6 +1855,9 @@ CREATE TRIGGER contact_changes_journal AFTER INSERT OR DELETE OR UPDATE
 CREATE TRIGGER cases_journal AFTER INSERT OR DELETE OR UPDATE
     ON cases FOR EACH ROW EXECUTE FUNCTION journal_change('case', 'customer_id', 'tid', 'text',
         'opened_at', 'status', 'answer', 'answered_at', 'answered_by');
+CREATE TRIGGER trusted_people_journal AFTER INSERT OR DELETE OR UPDATE
+    ON trusted_people FOR EACH ROW EXECUTE FUNCTION journal_change('trusted_person', 'trusted_id',
+        'mobile', 'above', 'asked_at', 'status', 'agreed_at', 'ends_at');
 CREATE TRIGGER customer_identities_journal AFTER INSERT OR UPDATE OR DELETE ON customer_identities
     FOR EACH ROW EXECUTE FUNCTION journal_change('identity', '#encrypted', 'entered_at');
 

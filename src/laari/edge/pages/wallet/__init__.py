@@ -12,6 +12,7 @@ from laari.edge.pages.wallet import (
     requests,
     signup,
     statement,
+    trusted,
     withdrawals,
 )
 
@@ -25,6 +26,7 @@ ROUTES: Routes = [
     *statement.ROUTES,
     *requests.ROUTES,
     *authorizations.ROUTES,
+    *trusted.ROUTES,
     *withdrawals.ROUTES,
     *keys.ROUTES,
 ]

@@ -14,6 +14,7 @@ from laari.rules.people.customers import SetLanguage
 from laari.rules.records import Language, Mode
 from laari.rules.refusals import Refusal
 from laari.store.people import logins, message_choices, sessions
+from laari.store.reads.people import trusted
 
 
 def _mode(request: WalletVisitor) -> Mode:
@@ -50,7 +51,15 @@ async def show_password(request: WalletRequest) -> Reply:
     )
     choice = await request.backend.ask(message_choices.of, customer.whose)
     own = await details.details_of(request)
-    return request.page("password.html", sessions=listed, choice=choice, details=own)
+    ask, customer_id = request.backend.ask, customer.customer_id
+    return request.page(
+        "password.html",
+        sessions=listed,
+        choice=choice,
+        details=own,
+        trust=await ask(trusted.of_customer, customer_id, request.now),
+        trusting=await ask(trusted.trusting, customer_id, request.now),
+    )
 
 
 async def choose_messages(request: WalletRequest) -> Reply:

@@ -16,6 +16,7 @@ from laari.rules.records import Transaction
 from laari.rules.wallets import counted, seen_by_customer, spent_now
 from laari.rules.world import local_time
 from laari.store.reads import holders, refunds, wallets
+from laari.store.reads.people import trusted
 from laari.store.reads.refunds import LinkedRefund
 from laari.store.reads.wallets import WalletStatus
 
@@ -50,6 +51,9 @@ async def show_home(request: WalletRequest) -> Reply:
     assert history is not None
     holder = await request.backend.ask(holders.by_account, request.customer.account)
     assert holder is not None
+    trusting = await request.backend.ask(
+        trusted.trusting, request.customer.customer_id, request.now
+    )
     address = holder.vpa or holder.mobile or str(holder.account)
     return request.page(
         "home.html",
@@ -60,6 +64,7 @@ async def show_home(request: WalletRequest) -> Reply:
         frozen=frozen_words(request, wallet) if wallet.frozen_at is not None else None,
         usage=usage_of(wallet_status, moment),
         waiting=await first_waiting(request),
+        asked=[each for each in trusting if each.trust.status == "asked"],
         transactions=history[0],
         linked=await _linked(request, history[0]),
     )

@@ -1,0 +1,90 @@
+"""The customer's trusted person on the account page, and the customers who ask this one."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from laari.edge.load.token_buckets import throttle_bucket
+from laari.edge.pages.login import confirm, throttle
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.pages.wallet.account import show_password
+from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
+from laari.http.messages import Reply
+from laari.rules import ids, terms
+from laari.rules.money import MAX_MONEY, read_rufiyaa
+from laari.rules.people.contacts import read_mobile
+from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust
+from laari.rules.refusals import Refusal
+
+
+class _Pair(NamedTuple):
+    """The customer and the trusted person on the screen."""
+
+    customer_id: UUID
+    trusted_id: UUID | None
+
+
+async def ask(request: WalletRequest) -> Reply | Problem:
+    """Asks the holder of a number, who gets a message: throttled as links to strangers are."""
+    text = request.language.text
+    mobile = read_mobile(request.form.get("mobile", ""))
+    if mobile is None:
+        return FormProblem(422, text("details.no_mobile"))
+    above = read_rufiyaa(request.form.get("above", ""))
+    if above is None or not 0 <= above <= MAX_MONEY:
+        return FormProblem(422, text("choice.no_amount"))
+    await confirm(request, request.customer, always=True)
+    own = request.customer.customer_id
+    throttle(
+        request,
+        [
+            throttle_bucket(terms.LINKS_PER_PERSON, "trusted person", own.hex),
+            throttle_bucket(terms.LINKS_PER_PERSON_EVERYWHERE, "asked to be trusted", mobile),
+        ],
+    )
+    outcome = await request.backend.spine.submit(
+        AskTrustedPerson(request.actor, own, mobile, above)
+    )
+    if isinstance(outcome, Refusal):
+        name = "trusted.own" if outcome.field == "mobile" else "details.changed"
+        return FormProblem(outcome.status, text(name))
+    return request.go(f"{PASSWORD}?done=trust_asked")
+
+
+async def agree(request: WalletRequest) -> Reply | Problem:
+    pair = _pair_of(request)
+    return await _decide(request, AgreeToTrust(request.actor, *pair), "trust_agreed")
+
+
+async def end(request: WalletRequest) -> Reply | Problem:
+    pair = _pair_of(request)
+    is_own = pair.customer_id == request.customer.customer_id
+    if is_own:
+        await confirm(request, request.customer)
+    done = "trust_ending" if is_own else "trust_ended"
+    return await _decide(request, EndTrust(request.actor, *pair), done)
+
+
+def _pair_of(request: WalletRequest) -> _Pair:
+    """The page names the other side: the customer themselves is known."""
+    own = request.customer.customer_id
+    asking = ids.read_id("", request.form.get("customer", ""))
+    if asking is not None:
+        return _Pair(asking, own)
+    return _Pair(own, ids.read_id("", request.form.get("trusted", "")))
+
+
+async def _decide(
+    request: WalletRequest, command: AgreeToTrust | EndTrust, done: str
+) -> Reply | Problem:
+    outcome = await request.backend.spine.submit(command)
+    if isinstance(outcome, Refusal):
+        return FormProblem(outcome.status, request.language.text("details.changed"))
+    return request.go(f"{PASSWORD}?done={done}")
+
+
+ROUTES: Routes = [
+    PageRoute(WalletRequest, "/password/trusted", post=ask, page=show_password),
+    PageRoute(WalletRequest, "/password/trusted/agree", post=agree, page=show_password),
+    PageRoute(WalletRequest, "/password/trusted/end", post=end, page=show_password),
+]

@@ -1,0 +1,158 @@
+"""Trusted people: a customer asks somebody who gets messages about large payments and the like.
+
+A thief who talks an old customer into paying cannot hide it from the other person. So both have to
+agree, and if the customer ends it, the messages go on for a day: `terms.TRUST_END`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from laari.rules import terms
+from laari.rules.actors import Actor
+from laari.rules.command import Command
+from laari.rules.journal import Act, write_setting
+from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
+from laari.rules.people.customers import is_themselves
+from laari.rules.people_records import Customer, TrustedPerson
+from laari.rules.records import MessageKind, Recipient
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.world import Needs, World
+
+PAGE = "/app/password#trusted"  # a page
+
+
+def is_open(trust: TrustedPerson, now: datetime) -> bool:
+    """Whether somebody is asked, or gets messages now."""
+    return trust.status != "ended" and (trust.ends_at is None or trust.ends_at > now)
+
+
+@dataclass(frozen=True, slots=True)
+class AskTrustedPerson(Command[TrustedPerson]):
+    """Asks the holder of a mobile number.
+
+    The customer does not learn whether anybody has it: without a holder nobody answers.
+    """
+
+    actor: Actor
+    customer_id: UUID
+    mobile: str
+    above: int
+
+    def needs(self, needs: Needs) -> None:
+        needs.lock(World.customers, self.customer_id)
+        needs.lock(World.trusted_people, self.customer_id)
+        needs.read(World.recipients, ("mobile", self.mobile))
+
+    def decide(self, world: World) -> TrustedPerson | Refusal:
+        if not is_themselves(self.actor, self.customer_id):
+            return refuse("not_found")
+        customer = world.customers[self.customer_id]
+        if customer.mode != "live":
+            return refuse("conflict", "A sandbox customer has no trusted person.")
+        if self.mobile == customer.mobile:
+            return invalid("mobile", "This is your own number.")
+        earlier = world.trusted_people.get(self.customer_id)
+        if earlier is not None and is_open(earlier, world.now):
+            return refuse("conflict", "You have a trusted person already.")
+        found = world.recipients.get(("mobile", self.mobile))
+        asked = TrustedPerson(
+            customer_id=self.customer_id,
+            trusted_id=None if found is None else found.customer_id,
+            mobile=self.mobile,
+            above=self.above,
+            asked_at=world.now,
+        )
+        act = Act(self.actor, "trusted_person.ask")
+        write_setting(world, World.trusted_people, asked, act, mode=customer.mode)
+        if found is not None:
+            to = Recipient(found.email, found.mobile, found.language, found.customer_id)
+            content = TrustContent(customer.name, self.above, world.origin + PAGE)
+            send(world, to, "trust_asked", content)
+        return asked
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer(Command[TrustedPerson]):
+    """Either side decides. `trusted_id` is the person on the screen: it may be another one now."""
+
+    actor: Actor
+    customer_id: UUID
+    trusted_id: UUID | None
+
+    def needs(self, needs: Needs) -> None:
+        needs.lock(World.customers, self.customer_id)
+        if self.trusted_id is not None:
+            needs.lock(World.customers, self.trusted_id)
+        needs.lock(World.trusted_people, self.customer_id)
+
+    def found(self, world: World) -> TrustedPerson | None:
+        trust = world.trusted_people.get(self.customer_id)
+        is_same = trust is not None and trust.trusted_id == self.trusted_id
+        return trust if trust is not None and is_same and is_open(trust, world.now) else None
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.trusted_id is not None and is_themselves(self.actor, self.trusted_id)
+
+
+@dataclass(frozen=True, slots=True)
+class AgreeToTrust(_Answer):
+    """The trusted person agrees: from now on they get the messages."""
+
+    def decide(self, world: World) -> TrustedPerson | Refusal:
+        trust = self.found(world)
+        if trust is None or not self.is_trusted:
+            return refuse("not_found")
+        if trust.status != "asked":
+            return refuse("conflict", "You have agreed already.")
+        agreed = replace(trust, status="agreed", agreed_at=world.now)
+        customer = world.customers[self.customer_id]
+        act = Act(self.actor, "trusted_person.agree")
+        write_setting(world, World.trusted_people, agreed, act, mode=customer.mode)
+        content = TrustAgreedContent(trust.mobile, trust.above, world.origin + PAGE)
+        _tell(world, customer, "trust_agreed", content)
+        return agreed
+
+
+@dataclass(frozen=True, slots=True)
+class EndTrust(_Answer):
+    """Either side ends it. The customer's own ending takes a day once the other has agreed."""
+
+    def decide(self, world: World) -> TrustedPerson | Refusal:
+        trust = self.found(world)
+        is_own = is_themselves(self.actor, self.customer_id)
+        if trust is None or not (is_own or self.is_trusted):
+            return refuse("not_found")
+        customer = world.customers[self.customer_id]
+        if is_own and trust.status == "agreed":
+            return self._end_later(world, trust, customer)
+        ended = replace(trust, status="ended", ends_at=None)
+        act = Act(self.actor, "trusted_person.end")
+        write_setting(world, World.trusted_people, ended, act, mode=customer.mode)
+        if self.is_trusted:
+            _tell(world, customer, "trust_ended", TrustEndContent(customer.name, world.now))
+        return ended
+
+    def _end_later(
+        self, world: World, trust: TrustedPerson, customer: Customer
+    ) -> TrustedPerson | Refusal:
+        """Both hear of it: the customer may not be the one who pressed."""
+        if trust.ends_at is not None:
+            return refuse("conflict", "It ends already.")
+        assert trust.trusted_id is not None  # of somebody who has agreed
+        ends_at = world.now + terms.TRUST_END
+        ending = replace(trust, ends_at=ends_at)
+        act = Act(self.actor, "trusted_person.end")
+        write_setting(world, World.trusted_people, ending, act, mode=customer.mode)
+        for person in (customer, world.customers[trust.trusted_id]):
+            _tell(world, person, "trust_ending", TrustEndContent(customer.name, ends_at))
+        return ending
+
+
+def _tell(world: World, person: Customer, kind: MessageKind, content: Struct) -> None:
+    to = Recipient(person.email, person.mobile, person.language, person.id)
+    send(world, to, kind, content)

@@ -1,0 +1,83 @@
+"""A trusted person: asked, agreed and ended in two wallets."""
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from tests.pages.people import (
+    Visitors,
+    both_sizes,
+    new_customer,
+    serious_violations,
+    sideways_scroll,
+)
+from tests.pages.wallets import LONG_AGO, execute, open_app, speak_dhivehi
+from tests.serving import Merchant
+
+ACCOUNT = "/app/password"
+
+
+def ask_form(page: Page) -> Locator:
+    return page.locator("form[action='/app/password/trusted']")
+
+
+@both_sizes
+async def test_somebody_is_asked_agrees_and_is_ended(
+    visitors: Visitors, live_shop: Merchant, size: str
+) -> None:
+    visitors.expected_statuses = {400, 422}
+    service = live_shop.service
+    mother, son = await new_customer(service), await new_customer(service)
+    page = await open_app(visitors, mother, ACCOUNT, size)
+    await page.get_by_text("Ask a trusted person …").click()
+    form = ask_form(page)
+
+    async def ask(mobile: str, above: str) -> None:
+        await form.get_by_label("Their mobile number").fill(mobile)
+        await form.get_by_label("For payments above").fill(above)
+        await form.get_by_label("password").fill(mother.password)
+        await form.get_by_role("button").click()
+
+    await ask(mother.mobile, "1000")
+    await expect(page.get_by_role("alert")).to_contain_text("your own number")
+    await ask(son.mobile, "1,000.001")
+    await expect(page.get_by_role("alert")).to_be_visible()
+    assert await serious_violations(page) == []
+    await ask(son.mobile, "1,000")
+    await expect(page.get_by_role("status").first).to_contain_text("is asked")
+    await expect(page.get_by_text("no answer yet")).to_be_visible()
+
+    other = await open_app(visitors, son, "/app", size)
+    await other.get_by_role("link", name="Answer").click()
+    await other.get_by_role("button", name="Agree").click()
+    await expect(other.get_by_role("status").first).to_contain_text("You are a trusted person now")
+    assert await serious_violations(other) == []
+    assert await sideways_scroll(other) <= 0
+
+    late = await open_app(visitors, mother, ACCOUNT, size, age=LONG_AGO)
+    end = late.locator("form[action='/app/password/trusted/end']")
+    await end.get_by_label("password").fill("not it")
+    await end.get_by_role("button", name="End it").click()
+    await expect(late.get_by_role("alert")).to_contain_text("not your password")
+    await end.get_by_label("password").fill(mother.password)
+    await end.get_by_role("button", name="End it").click()
+    await expect(late.get_by_text("It ends on")).to_be_visible()
+    [row] = await execute(
+        service,
+        "SELECT status, ends_at - now() > interval '23 hours' AS later FROM trusted_people "
+        "WHERE customer_id = $1",
+        mother.id,
+    )
+    assert tuple(row) == ("agreed", True)
+    await other.reload()
+    await expect(other.get_by_text("It ends on")).to_be_visible()
+    await other.get_by_role("button", name="Get no more messages").click()
+    await expect(other.get_by_role("status").first).to_contain_text("It is ended")
+
+
+@pytest.mark.journey
+async def test_the_forms_are_in_dhivehi_too(visitors: Visitors, live_shop: Merchant) -> None:
+    customer = await new_customer(live_shop.service)
+    await speak_dhivehi(live_shop.service, customer)
+    page = await open_app(visitors, customer, ACCOUNT)
+    await expect(page.get_by_role("heading", name="އިތުބާރުކުރައްވާ މީހާ")).to_be_visible()
+    assert await sideways_scroll(page) <= 0
