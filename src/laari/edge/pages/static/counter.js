@@ -112,6 +112,7 @@
   }
 
   function begin() {
+    for (const button of main().querySelectorAll("[data-print]")) button.hidden = false;
     const amount = document.getElementById("amount");
     const keys = document.querySelector("[data-keys]");
     if (keys) {

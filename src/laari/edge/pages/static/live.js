@@ -68,10 +68,10 @@ if (back) {
   addEventListener("beforeprint", stay);
 }
 
-for (const button of document.querySelectorAll("[data-print]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => print());
-}
+for (const button of document.querySelectorAll("[data-print]")) button.hidden = false;
+addEventListener("click", (event) => {
+  if (event.target.closest?.("[data-print]")) print();
+});
 
 // One press is one form: a second press before the reply is ignored.
 for (const form of document.querySelectorAll("form[method=post]")) {

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from laari.edge.load.live import Key, OneDevice, OnePayment, OneTill
 from laari.edge.load.token_buckets import throttle_bucket
-from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.dashboard.request import DashboardRequest, home_of
 from laari.edge.pages.devices import device_of
 from laari.edge.pages.login import throttle
 from laari.edge.pages.render import money
@@ -111,6 +111,10 @@ class CounterRequest(PageRequest):
         """The changes that every page of this counter waits for."""
         return []
 
+    def refund_page(self, payment: Payment) -> str | None:
+        """The dashboard's form that refunds a sale; None if this seller can never use it."""
+        raise NotImplementedError
+
 
 class PairingRequest(PageRequest):
     """Anybody with a pairing code."""
@@ -162,6 +166,11 @@ class DeviceRequest(CounterRequest):
     def keys(self) -> list[Key]:
         return [OneDevice(self.device.digest)]
 
+    def refund_page(self, payment: Payment) -> str:
+        """A device refunds nothing: whoever opens this page logs in, with a role of their own."""
+        home = home_of(self.tenant.merchant_id, self.tenant.mode)
+        return f"{home}/payments/{ids.show_id(ids.PAYMENT, payment.id)}/refund"
+
 
 class CashierRequest(CounterRequest, DashboardRequest):
     """A request of a cashier, who has one till."""
@@ -185,6 +194,11 @@ class CashierRequest(CounterRequest, DashboardRequest):
     @property
     def seller(self) -> Actor:
         return self.actor
+
+    def refund_page(self, payment: Payment) -> str | None:
+        if not self.may("payments.refund"):
+            return None
+        return self.url(f"/payments/{ids.show_id(ids.PAYMENT, payment.id)}/refund")
 
 
 C = TypeVar("C", bound=CounterRequest)
@@ -267,10 +281,12 @@ async def show_sale(request: CounterRequest) -> Reply:
     payment = await _find(request)
     if payment is None:
         return request.go(request.counter)
+    state = shown_state(payment, request.tenant_now)
     return request.page(
         "sale.html",
         payment=payment,
-        state=shown_state(payment, request.tenant_now),
+        state=state,
+        refund=request.refund_page(payment) if state == "paid" else None,
         page=_page_of(request, payment),
         payer=await request.backend.ask(holders.payer_of, payment),
     )

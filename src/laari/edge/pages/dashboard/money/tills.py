@@ -1,15 +1,14 @@
 """Tills: their sums since the last closing, the form that closes one, and closings to print."""
 
+from laari.edge.pages.dashboard.money.closings import close_till, closer, shown_id
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
-from laari.rules import ids, terms
-from laari.rules.actors import name_for_merchants
-from laari.rules.payments.tills import CloseTill
-from laari.rules.records import OpenTill, TillClosing
-from laari.rules.refusals import invalid
+from laari.rules import ids
+from laari.rules.records import OpenTill
+from laari.rules.refusals import Refusal
 from laari.store.reads.listing import Position
 from laari.store.reads.merchants import applications
 from laari.store.reads.money import tills
@@ -17,11 +16,6 @@ from laari.store.reads.tills import records
 
 PAGE = 50  # closings
 _LISTING = "till closings"
-
-
-def closer(closing: TillClosing) -> str:
-    """Who closed a till, as the merchant's people know them."""
-    return name_for_merchants(closing.actor_kind, closing.actor_name)
 
 
 @long
@@ -37,7 +31,7 @@ async def show_list(request: DashboardRequest) -> Reply:
         registered=await _registered(request),
         open_tills=await ask(tills.show_open, tenant_id, request.till),
         closings=found,
-        closing_id=_shown,
+        closing_id=shown_id,
         closer=closer,
         older=cursor and f"after={cursor}",
         written=request.query,
@@ -49,10 +43,6 @@ async def _registered(request: DashboardRequest) -> list[records.ListedTill]:
     if not request.may("tills.manage"):
         return []
     return await request.backend.ask(records.of_tenant, request.tenant.id, request.now)
-
-
-def _shown(closing: TillClosing) -> str:
-    return ids.show_id(ids.TILL_CLOSING, closing.id)
 
 
 async def _find_open(request: DashboardRequest) -> OpenTill | None:
@@ -76,21 +66,11 @@ async def close(request: DashboardRequest) -> Reply | Problem:
     found = await _find_open(request)
     if found is None:
         return request.missing()
-    note = request.form.get("note", "").strip()
-    if len(note) > terms.MAX_NOTE:
-        return invalid("note", f"The note must have at most {terms.MAX_NOTE} characters.")
-    shown = request.form.get("number", "")
-    number = int(shown) if shown.isascii() and shown.isdecimal() and len(shown) < 19 else None
-    command = CloseTill(request.tenant, found.till, request.actor, note or None, number)
-    outcome = await request.backend.spine.submit(command)
-    if isinstance(outcome, TillClosing):
-        return request.redirect(f"/tills/closings/{_shown(outcome)}", done="closed")
-    if number is not None:
-        # The button was pressed twice, or by two people: both see the one closing.
-        made = await request.backend.ask(tills.numbered, request.tenant.id, found.till, number)
-        if made is not None:
-            return request.redirect(f"/tills/closings/{_shown(made)}", done="closed_already")
-    return outcome
+    outcome = await close_till(request, request.tenant, found.till, request.actor)
+    if isinstance(outcome, Refusal):
+        return outcome
+    done = "closed_already" if outcome.again else "closed"
+    return request.redirect(f"/tills/closings/{shown_id(outcome.closing)}", done=done)
 
 
 async def show(request: DashboardRequest) -> Reply:
@@ -106,7 +86,7 @@ async def show(request: DashboardRequest) -> Reply:
         closer=closer(found),
         profile=await ask(applications.profile_of, request.merchant.id),
         before=before,
-        closing_id=_shown,
+        closing_id=shown_id,
     )
 
 
