@@ -219,7 +219,7 @@ async def test_strangers_cannot_fill_a_shops_lists(shop: Shop) -> None:
     answers = [
         forms.send(
             f"{address}/pay",
-            {"form_token": token, "amount": "1", "reference": f"SALE-{number:016}"},
+            {"form_token": token, "amount": "1", "reference": f"SCAN-{number:016}"},
         ).status_code
         for number in range(25)
     ]

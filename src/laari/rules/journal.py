@@ -184,7 +184,11 @@ WALLET_KEY = Setting(
 TILL = Setting(
     "till",
     lambda till: ids.show_id(ids.TILL, till.id),
-    tuple(name for name in Till.__struct_fields__ if name != "id"),
+    tuple(
+        "#secret_encrypted" if name == "secret_encrypted" else name
+        for name in Till.__struct_fields__
+        if name != "id"
+    ),
 )
 TILL_DEVICE = Setting(
     "till_device",

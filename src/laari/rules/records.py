@@ -425,6 +425,8 @@ class Till(Struct, frozen=True):
     name: str
     token: str  # of the address of its static code
     created_at: datetime
+    # Of its digits without a connection (`laari.rules.merchants.offline`).
+    secret_encrypted: bytes
     active: bool = True
     # A code pairs one device until its end; null without one.
     pairing_digest: bytes | None = None

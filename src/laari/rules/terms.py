@@ -84,6 +84,12 @@ PAIRINGS_PER_ADDRESS = Throttle(10, 30)
 TILL_DEVICE_LIFE = timedelta(weeks=8)  # a till nobody logs in to; then it is paired again
 TILL_SALES_PER_ADDRESS = Throttle(20, 5)  # from a static code; many customers share one address
 TILL_SALES = Throttle(60, 1)  # from one static code: strangers must not fill a shop's lists
+# Without a connection a till accepts the digits of the present minute and of four before it: the
+# time to type them. One guess in 200,000 is right, and five wrong ones stop it for a while.
+OFFLINE_MINUTES = 5
+OFFLINE_TRIES = 5
+OFFLINE_TRIES_WITHIN = timedelta(minutes=15)
+OFFLINE_DIGITS_SHOWN = timedelta(minutes=15)  # on the page of the customer, after the payment
 TILLS = 200  # of one merchant in one mode: a page lists all of them
 
 # == Reasons and notes that people write ===========================================================

@@ -185,7 +185,7 @@ class World:
     answers = Lookup[str, frozenset[str]]()
     # The till that a pairing code is for, by the digest of the code. A till before its tenant.
     pairing_codes = Lookup[bytes, UUID]()
-    tills = Table[UUID, Till](Till, "tills", ("id",), changes_from="active")
+    tills = Table[UUID, Till](Till, "tills", ("id",), changes_from="secret_encrypted")
     # The devices of a till that have not ended. The lock on the till protects them.
     devices_of_till = Lookup[UUID, tuple[bytes, ...]]()
     till_devices = Table[bytes, TillDevice](

@@ -3,17 +3,24 @@
 An overdue payment is shown as expired and left as it is.
 """
 
+from datetime import timedelta
+
 from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes
 from laari.edge.pages.login import is_fresh
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import blocks_in_words, refused_words
+from laari.edge.pages.tills.references import SCAN, is_reference
 from laari.http.messages import Reply
+from laari.rules import terms
 from laari.rules.ids import is_token
+from laari.rules.merchants.offline import digits_of, minute_of, secret_context
 from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Payment, Refund
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
 from laari.store.reads import refunds
+from laari.store.reads.tills import records
+from laari.store.secrets import opened
 
 
 class CheckoutRequest(LinkedRequest[Payment]):
@@ -41,6 +48,7 @@ async def show(request: CheckoutRequest) -> Reply:
         asked=asked,
         payment=payment,
         refunds=await _refunds(request, payment),
+        digits=await _digits(request, payment),
         leads_back=asked.leads_back(payment.refunded_at or payment.paid_at or payment.rejected_at),
         seconds_left=payment.expires_at and asked.seconds_until(payment.expires_at),
         payer=payer,
@@ -50,6 +58,24 @@ async def show(request: CheckoutRequest) -> Reply:
         ask_password=payer is not None and not is_fresh(request, payer),
         blocks=wallet_status and await blocks_in_words(request, wallet_status, asked),
     )
+
+
+async def _digits(request: CheckoutRequest, payment: Payment) -> str | None:
+    """For a till that has no connection, of a payment by its static code a moment ago."""
+    paid_at, label, tenant = payment.paid_at, payment.terminal_label, request.asked.tenant
+    if payment.status != "paid" or payment.refunded_amount or paid_at is None or label is None:
+        return None
+    is_new = request.asked.now - paid_at < terms.OFFLINE_DIGITS_SHOWN
+    if not is_new or not is_reference(SCAN, payment.reference):
+        return None
+    till = await request.backend.ask(records.named, tenant.id, label)
+    if till is None:
+        return None
+    secret = opened(request.backend.master_key, till.secret_encrypted, secret_context(till.id))
+    if secret is None:
+        return None
+    minute = minute_of(paid_at - timedelta(seconds=tenant.clock_offset_seconds))
+    return digits_of(secret.decode(), payment.amount, minute)
 
 
 async def _refunds(request: CheckoutRequest, payment: Payment) -> list[Refund]:

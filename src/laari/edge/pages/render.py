@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from laari.edge.pages.assets import URLS
 from laari.edge.pages.bidi import closed, escaped_json, isolated_value
 from laari.edge.pages.language import LANGUAGES, Language
+from laari.rules import terms
 from laari.rules.banking.banks import BANKS
 from laari.rules.calendar import MALDIVES, show
 from laari.rules.day_ranges import PRESETS
@@ -100,7 +101,7 @@ _ENVIRONMENT = Environment(
     finalize=isolated_value,
 )
 _ENVIRONMENT.globals.update(
-    t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS, banks=BANKS
+    t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS, banks=BANKS, terms=terms
 )
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
 _ENVIRONMENT.filters.update(short_day=short_day)

@@ -13,6 +13,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command, TenantCommand
 from laari.rules.journal import Act, write_setting
 from laari.rules.merchants.access import busy, refusal_for
+from laari.rules.merchants.offline import secret_context
 from laari.rules.people.permissions import MAX_TILL, Permission
 from laari.rules.records import Tenant, Till, TillDevice
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -55,6 +56,10 @@ def bound_to(till_id: UUID) -> str:
     return till_id.hex
 
 
+def _new_secret(world: World, till_id: UUID) -> bytes:
+    return world.encrypt(world.new_secret().encode(), secret_context(till_id))
+
+
 def _write(world: World, act: Act, tenant: Tenant, till: Till) -> None:
     write_setting(world, World.tills, till, act, merchant_id=tenant.merchant_id, mode=tenant.mode)
 
@@ -84,7 +89,9 @@ class CreateTill(TenantCommand[Till]):
                 return invalid("name", f"There is a till “{other}” already. Choose another name.")
         if len(names) >= terms.TILLS:
             return invalid("name", f"A shop has at most {terms.TILLS} tills.")
-        till = Till(world.new_id(), self.tenant.id, name, world.new_token(), world.now)
+        id = world.new_id()
+        secret = _new_secret(world, id)
+        till = Till(id, self.tenant.id, name, world.new_token(), world.now, secret)
         _write(world, Act(self.actor, "till.create"), self.tenant, till)
         world.till_names[self.tenant.id] = (*names, name)
         return till
@@ -121,12 +128,14 @@ class OneTill(TenantCommand[Till]):
     @abstractmethod
     def changed(self, world: World, till: Till) -> Till | Refusal: ...
 
-    def end_device(self, world: World, digest: bytes) -> None:
-        """Ends a device of this till; a second time changes nothing."""
+    def end_device(self, world: World, till: Till, digest: bytes) -> Till:
+        """Ends a device of this till, whose secret it knew; a second time changes nothing."""
         device = world.till_devices.get(digest)
         if device is not None and device.till_id == self.till_id and device.ended_at is None:
             ended = replace(device, ended_at=world.now)
             _write_device(world, Act(self.actor, "till_device.end"), self.tenant, ended)
+            return replace(till, secret_encrypted=_new_secret(world, till.id))
+        return till
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +154,7 @@ class DeactivateTill(OneTill):
 
     def changed(self, world: World, till: Till) -> Till:
         for digest in world.devices_of_till[till.id]:
-            self.end_device(world, digest)
+            till = self.end_device(world, till, digest)
         return replace(till, active=False, pairing_digest=None, pairing_expires_at=None)
 
 
@@ -155,8 +164,7 @@ class EndDevice(OneTill):
     digest: bytes
 
     def changed(self, world: World, till: Till) -> Till:
-        self.end_device(world, self.digest)
-        return till
+        return self.end_device(world, till, self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +242,9 @@ class PairDevice(Command[Paired]):
         )
         actor = Actor("till", till.name, address=self.address)
         tenant = world.tenants[till.tenant_id]
-        used = replace(till, pairing_digest=None, pairing_expires_at=None)
+        # A device that is too old ends without a command, and knows the old secret.
+        secret = _new_secret(world, till.id)
+        used = replace(till, secret_encrypted=secret, pairing_digest=None, pairing_expires_at=None)
         _write(world, Act(actor, "till.use_pairing"), tenant, used)
         _write_device(world, Act(actor, "till_device.pair"), tenant, device)
         return Paired(device, token)

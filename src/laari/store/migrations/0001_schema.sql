@@ -222,6 +222,9 @@ CREATE TABLE tills (
     name text COLLATE "C" NOT NULL CHECK (char_length(name) BETWEEN 1 AND 10),
     token text COLLATE "C" NOT NULL UNIQUE,  -- of the address of its static code
     created_at timestamptz NOT NULL,
+    -- Its devices keep the secret, and check with it that the static code was paid while they have no
+    -- connection. A new one with each pairing and each end of a device.
+    secret_encrypted bytea NOT NULL,
     active boolean NOT NULL,  -- an inactive till has no devices, and its code takes no payments
     -- The code that pairs the next device, once, before its end.
     pairing_digest bytea UNIQUE CHECK (length(pairing_digest) = 32),
@@ -1836,7 +1839,7 @@ CREATE TRIGGER wallet_keys_journal AFTER INSERT OR DELETE OR UPDATE OF digest, a
 
 CREATE TRIGGER tills_journal AFTER INSERT OR DELETE OR UPDATE
     ON tills FOR EACH ROW EXECUTE FUNCTION journal_change('till', 'tenant_id', 'name', 'token',
-        'created_at', 'active', 'pairing_digest', 'pairing_expires_at');
+        'created_at', '#secret_encrypted', 'active', 'pairing_digest', 'pairing_expires_at');
 CREATE TRIGGER till_devices_journal AFTER INSERT OR DELETE OR UPDATE OF digest, till_id, name,
         paired_at, ended_at
     ON till_devices FOR EACH ROW EXECUTE FUNCTION journal_change('till_device', 'till_id', 'name',

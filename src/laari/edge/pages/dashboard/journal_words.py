@@ -16,7 +16,10 @@ AMOUNTS = {
     *("minimum", "monthly_volume", "net", "refunded", "refunded_amount", "returned_amount"),
 }
 # Columns that say nothing to a person: the entry names its object already.
-INTERNAL = {"tenant_id", "merchant_id", "snapshot", "person_id", "till_id", "token"}
+INTERNAL = {
+    *("tenant_id", "merchant_id", "snapshot", "person_id", "till_id", "token"),
+    "secret_encrypted",
+}
 
 
 class Shown(NamedTuple):

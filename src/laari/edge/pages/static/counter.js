@@ -33,6 +33,10 @@
     }
   }
 
+  addEventListener("offline", () => {
+    offline.hidden = false;
+  });
+
   // Sends a request until there is an answer. A sale has a reference, so that sending it again makes
   // no second one.
   async function ask(url, options) {
@@ -87,6 +91,7 @@
       chime();
     }
     old.replaceWith(document.adoptNode(next));
+    keepSecret(found);
   }
 
   async function watch() {
@@ -99,7 +104,10 @@
       if (turn !== shown) return;
       const found = answer.ok && !answer.redirected ? await answer.json() : { status: "ended" };
       if (turn !== shown) return;
-      if (found.status === "ended") return location.reload();
+      if (found.status === "ended") {
+        laariOffline.forget();
+        return location.reload();
+      }
       if (found.status === status) {
         await pause(found.waited ? 0.2 : RETRY);
       } else if (place.id === "latest") {
@@ -111,7 +119,14 @@
     }
   }
 
+  // A paired device gets the secret of its till with the keypad.
+  function keepSecret(page) {
+    const given = page.querySelector("[data-secret]")?.dataset;
+    if (given) laariOffline.keep(given.secret, given.clock);
+  }
+
   function begin() {
+    keepSecret(document);
     for (const button of main().querySelectorAll("[data-print]")) button.hidden = false;
     const amount = document.getElementById("amount");
     const keys = document.querySelector("[data-keys]");
@@ -145,6 +160,29 @@
     }
     main().querySelector("[data-next]")?.focus();
     watch();
+  }
+
+  // Without a connection: the digits of the customer's page. Nothing here asks the server.
+  const dialog = document.querySelector("[data-check]");
+  if (dialog) {
+    const form = dialog.querySelector("form");
+    const says = (name) => {
+      for (const each of dialog.querySelectorAll("[data-says]")) each.hidden = each.dataset.says !== name;
+    };
+    document.querySelector("[data-check-open]").addEventListener("click", () => {
+      form.reset();
+      says(null);
+      dialog.showModal();
+    });
+    dialog.querySelector("[data-check-close]").addEventListener("click", () => dialog.close());
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const { minutes, tries, within } = dialog.dataset;
+      const bounds = { minutes: Number(minutes), tries: Number(tries), within: Number(within) };
+      const found = await laariOffline.check(form.elements.amount.value, form.elements.digits.value, bounds);
+      says(found);
+      if (found === "good") chime();
+    });
   }
 
   if (main().classList.contains("counter")) begin();

@@ -4,8 +4,6 @@ A sale is made with a reference that its form carries: pressed twice or sent aga
 connection, it is the same payment.
 """
 
-import re
-import secrets
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -17,6 +15,7 @@ from laari.edge.pages.login import throttle
 from laari.edge.pages.render import money
 from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
 from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.pages.tills.references import SALE, is_reference, new_reference
 from laari.edge.resources import PAYMENTS
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
@@ -24,6 +23,7 @@ from laari.rules import ids, terms
 from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
+from laari.rules.merchants.offline import secret_context
 from laari.rules.merchants.tills import PairDevice
 from laari.rules.money import MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
@@ -36,22 +36,13 @@ from laari.store.reads import figures, holders
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.tills import records, sales
 from laari.store.reads.tills.records import DeviceSession
+from laari.store.secrets import opened
 
 HOME = "/counter"
 PAIR = f"{HOME}/pair"
 ENDED = "ended"  # instead of a state: the visitor may no longer see it
 NONE = Figures()
 SALE_LIFE = timedelta(minutes=15)  # the customer stands at the counter
-_REFERENCE = re.compile(r"SALE-[0-9A-F]{16}", re.ASCII)
-
-
-def new_reference() -> str:
-    """Of the sale that a form makes: no two forms have the same."""
-    return f"SALE-{secrets.token_hex(8).upper()}"
-
-
-def is_reference(text: str) -> bool:
-    return _REFERENCE.fullmatch(text) is not None
 
 
 def read_amount(request: PageRequest, tenant: Tenant) -> int | FormProblem:
@@ -66,13 +57,13 @@ def read_amount(request: PageRequest, tenant: Tenant) -> int | FormProblem:
 
 
 async def make_sale(
-    request: PageRequest, tenant: Tenant, now: datetime, label: str
+    request: PageRequest, tenant: Tenant, now: datetime, label: str, kind: str
 ) -> Payment | Problem:
     """The payment of the form's amount and reference, made now or before; `now` is the shop's."""
     amount, reference = read_amount(request, tenant), request.form.get("reference", "")
     if isinstance(amount, FormProblem):
         return amount
-    if not is_reference(reference):
+    if not is_reference(kind, reference):
         return FormProblem(400, request.language.text("problem.unreadable"))
     draft = PaymentDraft(reference, amount, terminal_label=label, expires_at=now + SALE_LIFE)
     made = await request.backend.spine.submit(CreatePayment(tenant, draft))
@@ -110,6 +101,11 @@ class CounterRequest(PageRequest):
     def keys(self) -> list[Key]:
         """The changes that every page of this counter waits for."""
         return []
+
+    @property
+    def offline_secret(self) -> str | None:
+        """What the device keeps, to sell while it has no connection."""
+        return None
 
     def refund_page(self, payment: Payment) -> str | None:
         """The dashboard's form that refunds a sale; None if this seller can never use it."""
@@ -165,6 +161,12 @@ class DeviceRequest(CounterRequest):
     @property
     def keys(self) -> list[Key]:
         return [OneDevice(self.device.digest)]
+
+    @property
+    def offline_secret(self) -> str | None:
+        till, master = self.device.till, self.backend.master_key
+        secret = opened(master, till.secret_encrypted, secret_context(till.id))
+        return None if secret is None else secret.decode()
 
     def refund_page(self, payment: Payment) -> str:
         """A device refunds nothing: whoever opens this page logs in, with a role of their own."""
@@ -253,7 +255,8 @@ async def show_keypad(request: CounterRequest) -> Reply:
         mark=_mark(latest),
         day=await _today(request),
         amount=request.form.get("amount", ""),
-        reference=written if is_kept and is_reference(written) else new_reference(),
+        reference=written if is_kept and is_reference(SALE, written) else new_reference(SALE),
+        clock=int(request.now.timestamp() * 1000),
     )
 
 
@@ -263,7 +266,7 @@ async def show_news(request: CounterRequest) -> Reply:
 
 
 async def sell(request: CounterRequest) -> Reply | Problem:
-    made = await make_sale(request, request.tenant, request.tenant_now, request.label)
+    made = await make_sale(request, request.tenant, request.tenant_now, request.label, SALE)
     return request.go(_page_of(request, made)) if isinstance(made, Payment) else made
 
 

@@ -8,7 +8,8 @@ from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import throttle
 from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
 from laari.edge.pages.routes import PageRoute, Routes
-from laari.edge.pages.tills.counter import make_sale, new_reference, read_amount
+from laari.edge.pages.tills.counter import make_sale, read_amount
+from laari.edge.pages.tills.references import SCAN, new_reference
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
@@ -43,7 +44,7 @@ async def confirm(request: TillRequest) -> Reply | Problem:
     amount = read_amount(request, request.tenant)
     if isinstance(amount, FormProblem):
         return amount
-    return request.page("till_confirm.html", amount=amount, reference=new_reference())
+    return request.page("till_confirm.html", amount=amount, reference=new_reference(SCAN))
 
 
 async def pay(request: TillRequest) -> Reply | Problem:
@@ -57,7 +58,7 @@ async def pay(request: TillRequest) -> Reply | Problem:
         ],
     )
     now = local_time(request.now, request.tenant)
-    made = await make_sale(request, request.tenant, now, request.till.name)
+    made = await make_sale(request, request.tenant, now, request.till.name, SCAN)
     return request.go(f"/pay/{made.token}") if isinstance(made, Payment) else made
 
 

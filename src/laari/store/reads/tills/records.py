@@ -113,6 +113,14 @@ async def session(
     return DeviceSession(digest, last_seen_at, till, tenant)
 
 
+async def named(connection: Connection, tenant_id: int, name: str) -> Till | None:
+    """An active till by the label of its payments."""
+    row = await connection.fetchrow(
+        f"{TILLS.select} WHERE tenant_id = $1 AND name = $2 AND active", tenant_id, name
+    )
+    return None if row is None else TILLS.read(row)
+
+
 async def by_token(connection: Connection, token: str) -> Till | None:
     """An active till by the token of its static code."""
     row = await connection.fetchrow(f"{TILLS.select} WHERE token = $1 AND active", token)
