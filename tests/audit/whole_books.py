@@ -73,9 +73,7 @@ async def trust(shop: Shop, customer_id: UUID) -> None:
     made = await customers.create(
         shop.connection, OPERATOR, name="Ali", mode="live", tier="basic", mobile="7770002"
     )
-    asks, agrees = (
-        Actor("customer", show_id(CUSTOMER, each)) for each in (customer_id, made.id)
-    )
+    asks, agrees = (Actor("customer", show_id(CUSTOMER, each)) for each in (customer_id, made.id))
     for command in (
         AskTrustedPerson(asks, customer_id, "7770002", 1_000),
         AgreeToTrust(agrees, customer_id, made.id),

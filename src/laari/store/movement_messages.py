@@ -108,7 +108,8 @@ SELECT trust.*, t.amount, t.name, t.details, t.time
 FROM transactions t JOIN trust USING (account)
 JOIN transfers x ON x.tid = t.tid AND x.kind IN ('payment', 'withdrawal')
 LEFT JOIN payments p ON p.id = x.payment_id
-WHERE t.xid > $1 AND t.xid <= $2 AND t.status = 'success' AND -t.amount > trust.above AND (trust.is_trusted OR p.authorization_id IS NULL)
+WHERE t.xid > $1 AND t.xid <= $2 AND t.status = 'success' AND -t.amount > trust.above
+    AND (trust.is_trusted OR p.authorization_id IS NULL)
 ORDER BY t.recorded, trust.is_trusted
 """
 _TRUSTED_AUTHORIZATIONS = f"""{_TRUST}
