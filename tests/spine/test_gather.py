@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from laari.spine.gather import MAX_REQUESTS, Gathered
+from laari.spine.gather import CALM, MAX_REQUESTS, Gathered
 
 
 async def test_what_comes_while_one_statement_runs_shares_the_next() -> None:
@@ -40,6 +40,14 @@ async def test_a_statement_holds_a_bounded_number_of_requests() -> None:
     sizes.clear()
     assert await asyncio.gather(*map(gathered.call, range(3))) == [0, 1, 2]
     assert sizes == [3]  # after several at once, a statement waits for all that arrive together
+    await gathered.call(0)
+    await asyncio.gather(*map(gathered.call, range(3)))
+    assert sizes == [3, 1, 3]  # one that came by itself does not mean that the load is low
+    sizes.clear()
+    for number in range(CALM):
+        await gathered.call(number)
+    await asyncio.gather(*map(gathered.call, range(3)))
+    assert sizes == [1] * CALM + [1, 2]
 
 
 async def test_one_request_at_a_time_needs_no_task() -> None:

@@ -13,6 +13,9 @@ Request = TypeVar("Request")
 Response = TypeVar("Response")
 
 MAX_REQUESTS = 512  # in one statement, if responses are small
+# The load is low after this many statements of one request each. At high load one comes now and
+# then, and the next request must not go alone while others arrive.
+CALM = 8
 PATIENCE_SECONDS = 0.5  # the next statement waits this long for the current one
 
 _ONE_OWNER = Share(0)
@@ -38,12 +41,12 @@ class Gathered(Generic[Request, Response]):
         self._current = 0  # number of the task that takes requests; an overtaken task stops
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_working = False
-        self._last_size = 1  # requests of the last statement
+        self._calm = CALM  # statements in turn that had one request
         self._began = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     async def call(self, request: Request) -> Response:
-        if self._last_size == 1 and not self._is_working:
+        if self._calm >= CALM and not self._is_working:
             return await self._call_alone(request)
         # Every caller waits on its own future: cancelling one does not affect the others.
         future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
@@ -56,8 +59,8 @@ class Gathered(Generic[Request, Response]):
     async def _call_alone(self, request: Request) -> Response:
         """The caller runs its own request: at low load this saves a task and its wake-ups.
 
-        After a statement with several requests a task runs the next one. It begins a moment
-        later, and takes everything that has arrived by then.
+        At high load a task runs the next statement. It begins a moment later, and takes
+        everything that has arrived by then.
         """
         number = self._begin()
         try:
@@ -92,7 +95,7 @@ class Gathered(Generic[Request, Response]):
 
     async def _run_next(self) -> None:
         taken = self._waiting.take(self._most)
-        self._last_size = len(taken)
+        self._calm = self._calm + 1 if len(taken) == 1 else 0
         try:
             responses = await self._run([request for request, _ in taken])
         except Exception as error:
