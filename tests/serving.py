@@ -267,10 +267,20 @@ def ask_for_token(
 
 @contextmanager
 def serving(
-    dsn: str, directory: Path, *, workers: int = 1, in_earnest: bool = False, **settings: str
+    dsn: str,
+    directory: Path,
+    *,
+    workers: int = 1,
+    in_earnest: bool = False,
+    host: str = "127.0.0.1",
+    **settings: str,
 ) -> Iterator[Service]:
-    """Runs `laari serve` on the database until the block ends; `in_earnest` with real deadlines."""
+    """Runs `laari serve` on the database until the block ends; `in_earnest` with real deadlines.
+
+    `host` is a name for this machine, under which browsers find the service.
+    """
     port = free_port()
+    origin = f"http://{host}:{port}"
     master_key = hashlib.sha256(dsn.encode()).digest()  # a database has one: another is refused
     env = {
         **os.environ,
@@ -280,6 +290,7 @@ def serving(
         "LAARI_MERCHANT_RATE_LIVE": "0",
         "LAARI_MERCHANT_RATE_SANDBOX": "0",
         "LAARI_METRICS_ADDRESS": f"127.0.0.1:{free_port()}",
+        **({} if host == "127.0.0.1" else {"LAARI_PUBLIC_URL": origin}),
         **settings,
     }
     if in_earnest:
@@ -301,7 +312,6 @@ def serving(
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    origin = f"http://127.0.0.1:{port}"
     database = Database(dsn)
     try:
         await_ready(process, origin, log)

@@ -18,6 +18,7 @@ from laari.rules.payments.tills import CloseTill
 from laari.rules.people.contact_changes import RequestContactChange
 from laari.rules.people.identities import EnterIdentity, Identity
 from laari.rules.people.invitations import Offer
+from laari.rules.people.passkeys import EndPasskeys
 from laari.rules.people.persons import NewLogin
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
@@ -36,6 +37,7 @@ from tests import people, shops
 from tests.actors import MASTER, OPERATOR, PERSON
 from tests.deciding import done
 from tests.factors import begin
+from tests.passkeys import add_passkey
 from tests.people import decided
 
 MASTER_KEY = bytes(32)
@@ -219,6 +221,9 @@ async def write_more(dsn: str) -> None:
         identity = Identity("passport", "A1", now.date(), "Malé")
         command = EnterIdentity(OPERATOR, second.id, identity, "Verified")
         await decided(connection, command, master=MASTER_KEY)
+        await add_passkey(connection, second.id, master=MASTER_KEY)
+        await decided(connection, EndPasskeys(OPERATOR, second.id))
+        await add_passkey(connection, second.id, master=MASTER_KEY)
         offer = Offer("invited@shop.mv", "manager")
         await people.invite(connection, OPERATOR, MASTER, shop.merchant.id, offer, now)
     await done(dsn, RequestContactChange(OPERATOR, second.id, "mobile", "7779999", "lost"))

@@ -45,6 +45,7 @@ from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 from tests.factors import begin
 from tests.logins import opened
+from tests.passkeys import add_passkey
 from tests.people import decided
 from tests.sampling import some_of
 
@@ -142,6 +143,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         identity = Identity("passport", HOSTILE, date(1990, 1, 1), HOSTILE)
         command = EnterIdentity(OPERATOR, customer.id, identity, "x")
         await decided(connection, command, master=MASTER_KEY)
+        await add_passkey(connection, customer.id, master=MASTER_KEY)
         client, _ = await shops.create_client(
             connection, OPERATOR, MASTER, merchant_id, "payments:read"
         )

@@ -220,3 +220,8 @@ def test_it_ends_with_its_parent(tmp_path: Path) -> None:
         child = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
     child.wait(30)
+
+
+async def test_other_work_is_done_in_the_same_process(hashing: Hashing) -> None:
+    done_by = await hashing.run(os.getpid, rank=FIRST, disconnected=stays)
+    assert done_by == pid_of(hashing) != os.getpid()

@@ -58,6 +58,20 @@ def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servic
         yield service
 
 
+@pytest.fixture(scope="session")
+def named_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with a name, as browsers want it for passkeys. Its messages wait."""
+    settings = {
+        "LAARI_TRUSTED_PROXIES": "127.0.0.1",
+        "LAARI_SUPPORT_CONTACT": CONTACT,
+        "LAARI_SMTP_URL": "smtp://127.0.0.1:9",
+        "LAARI_MAIL_FROM": "Laari <pay@example.com>",
+    }
+    folder = tmp_path_factory.mktemp("named")
+    with serving(engine.migrated("named"), folder, host="localhost", **settings) as service:
+        yield service
+
+
 @pytest.fixture
 def shop(service: Service) -> Merchant:
     """A merchant in sandbox mode, without fees."""

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from laari.edge.connections import Connections
 from laari.edge.input.cursors import Cursors
+from laari.edge.input.passkeys import party_of
 from laari.edge.load.admission import MAX_PAGES_IN_FLIGHT, Admission
 from laari.edge.load.hashing import Hashing
 from laari.edge.load.heavy import Heavy, Reports
@@ -74,6 +75,7 @@ class Backend:
         self.settings = settings
         self.master_key = master_key
         self.origin = settings.public_url
+        self.party = party_of(settings.public_url)
         self.cursors = Cursors(derive(master_key, "cursors", ""))
         self.rates = rates
         self.metrics = metrics

@@ -11,6 +11,7 @@ from laari.rules.actors import Actor
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.people.passkeys import EndPasskeys
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
 
@@ -111,5 +112,24 @@ SET_TIER = Operation(
     about="""Set the tier of a customer's wallet.
 
     See `laari tier list` for the tiers.
+    """,
+)
+
+
+def _end_passkeys(actor: Actor, holder: Holder) -> EndPasskeys:
+    return EndPasskeys(actor, holder.customer_id)
+
+
+END_PASSKEYS = Operation(
+    "customer.end-passkeys",
+    needs=EndPasskeys.permission,
+    subject=CUSTOMER,
+    fields=(),
+    run=command(_end_passkeys),
+    done="The customer has no passkeys now. The password still works.",
+    about="""End all passkeys of a customer.
+
+    For a stolen phone or computer. The customer gets a message, and the password still works.
+    Sessions stay: end them too.
     """,
 )

@@ -32,6 +32,7 @@ APPLICATION = "app_"
 MERCHANT = "mer_"
 CONTACT_CHANGE = "chg_"
 CASE = "case_"
+PASSKEY = "psk_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)

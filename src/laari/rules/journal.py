@@ -25,6 +25,7 @@ from laari.rules.people_records import (
     CustomerIdentity,
     Invitation,
     Membership,
+    Passkey,
     Person,
     SecondFactor,
     TrustedPerson,
@@ -181,6 +182,12 @@ WALLET_KEY = Setting(
     lambda key: key.digest.hex(),
     tuple(name for name in WalletKey.__struct_fields__ if name != "digest"),
 )
+# A use changes the counter and the times of the last one, without an entry.
+PASSKEY = Setting(
+    "passkey",
+    lambda passkey: ids.show_id(ids.PASSKEY, passkey.id),
+    ("customer_id", "#credential", "#public_key", "name", "added_at", "ended_at"),
+)
 TILL = Setting(
     "till",
     lambda till: ids.show_id(ids.TILL, till.id),
@@ -206,6 +213,7 @@ SETTINGS: dict[type[Struct], Setting] = {
     TenantSettings: TENANT,
     CustomerIdentity: IDENTITY,
     WalletKey: WALLET_KEY,
+    Passkey: PASSKEY,
     Till: TILL,
     TillDevice: TILL_DEVICE,
     Customer: CUSTOMER,

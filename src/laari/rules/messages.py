@@ -58,6 +58,14 @@ class DeviceContent(Struct, frozen=True):
     at: datetime
 
 
+class PasskeyContent(Struct, frozen=True):
+    """The values for the notice of a passkey that was added or ended; the link sets a password."""
+
+    name: str
+    at: datetime
+    link: str
+
+
 class LinkContent(Struct, frozen=True):
     """The values for the link that sets a forgotten password."""
 
@@ -272,6 +280,8 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "receipt": ReceiptContent,
     "invitation": InvitationContent,
     "new_device": DeviceContent,
+    "passkey_added": PasskeyContent,
+    "passkey_ended": PasskeyContent,
     "password_link": LinkContent,
     "password_code": CodeContent,
     "signup_code": CodeContent,

@@ -221,3 +221,19 @@ class WalletKey(Struct, frozen=True):
     name: str
     created_at: datetime
     revoked_at: datetime | None = None
+
+
+class Passkey(Struct, frozen=True):
+    """The public key of an authenticator, with which a customer logs in without the password."""
+
+    id: UUID
+    customer_id: UUID
+    credential: bytes  # the name that the authenticator gave it
+    public_key: bytes  # as COSE
+    binding: bytes  # of both to the customer, by the master key
+    name: str  # for people
+    added_at: datetime
+    ended_at: datetime | None = None
+    counter: int = 0  # of the last use, by the authenticator; some always say 0
+    challenged_at: datetime | None = None  # when the challenge of the last use was made
+    used_at: datetime | None = None

@@ -928,6 +928,8 @@ MessageKind = Literal[
     "receipt",
     "invitation",
     "new_device",
+    "passkey_added",
+    "passkey_ended",
     "password_link",
     "password_code",
     "signup_code",

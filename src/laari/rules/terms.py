@@ -46,6 +46,11 @@ PASSWORDS_PER_ADDRESS = Throttle(100, 1)
 # Recent requests of one address: not a limit, but it decides whose password is verified first.
 PASSWORD_DEMAND = Throttle(1000, 60)
 
+# == Passkeys ======================================================================================
+
+PASSKEYS = 10  # of one customer that can be used: a page lists all of them
+PASSKEY_CHALLENGE_LIFE = timedelta(minutes=5)  # to find the phone, and to unlock it
+
 # == The second factor =============================================================================
 
 FACTOR_SET_UP_WITHIN = timedelta(hours=1)  # for the first code after the set-up began

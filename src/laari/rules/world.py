@@ -20,6 +20,7 @@ from laari.rules.people_records import (
     Invitation,
     LogIn,
     Membership,
+    Passkey,
     PasswordLink,
     Person,
     PersonId,
@@ -264,6 +265,13 @@ class World:
     log_ins = Table[bytes, LogIn](LogIn, "sessions", ("digest",), changes_from="ended_for")
     password_links = Table[UUID, PasswordLink](
         PasswordLink, "password_links", ("whose",), changes_from="digest"
+    )
+    # The passkeys of a customer that have not ended. The lock on the customer protects them. A
+    # unique index decides whose a credential is.
+    passkeys_of = Lookup[UUID, frozenset[UUID]]()
+    passkey_ids = Lookup[bytes, UUID]()
+    passkeys = Table[UUID, Passkey](
+        Passkey, "passkeys", ("id",), changes_from="ended_at", contested=("credential",)
     )
     # The moments of the last invitations that an address got. The address is locked.
     invitation_mails = Lookup[str, tuple[datetime, ...]]()
@@ -651,10 +659,21 @@ class Needs:
         self._log_ins_of(person_id)
 
     def customer(self, customer_id: UUID) -> None:
-        """A customer with the sessions, and the merchant whose sandbox customer this is."""
+        """A customer with the sessions and passkeys, and the merchant of a sandbox customer."""
+        self.passkeys_of(customer_id)
+        self._log_ins_of(customer_id)
+
+    def passkeys_of(self, customer_id: UUID) -> None:
+        """A customer with the passkeys, and the merchant whose sandbox customer this is."""
+
+        def follow(needs: Needs, world: World) -> None:
+            for passkey_id in world.passkeys_of[customer_id]:
+                needs.lock(World.passkeys, passkey_id)
+
         self.lock(World.customers, customer_id)
         self.read(World.sandbox_shops, customer_id)
-        self._log_ins_of(customer_id)
+        self.read(World.passkeys_of, customer_id)
+        self.then(World.passkeys_of, follow)
 
     def _log_ins_of(self, whose: UUID) -> None:
         def follow(needs: Needs, world: World) -> None:

@@ -12,7 +12,14 @@ from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
-from laari.operations.customers import CUSTOMER, FREEZE, SET_TIER, UNFREEZE, described
+from laari.operations.customers import (
+    CUSTOMER,
+    END_PASSKEYS,
+    FREEZE,
+    SET_TIER,
+    UNFREEZE,
+    described,
+)
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
@@ -196,4 +203,4 @@ async def _matching(service: Service, written: str) -> list[Holder]:
     return found
 
 
-add_commands(customer, SET_TIER, FREEZE, UNFREEZE)
+add_commands(customer, SET_TIER, FREEZE, UNFREEZE, END_PASSKEYS)

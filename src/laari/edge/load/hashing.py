@@ -1,4 +1,4 @@
-"""A queue for verifying passwords: one at a time, few waiting, the lowest rank first.
+"""A queue for verifying passwords and passkeys: one at a time, few waiting, the lowest rank first.
 
 The rank counts an address's recent attempts, so a flood waits for itself, a newcomer does not.
 """
@@ -80,7 +80,7 @@ class RankedQueue:
 
 
 class Hashing:
-    """Verifies and hashes passwords in turn, while the client is still connected."""
+    """Verifies passwords and passkeys, and hashes, in turn while the client is connected."""
 
     def __init__(self) -> None:
         self._queue = RankedQueue()
@@ -94,6 +94,12 @@ class Hashing:
 
     async def hash(self, password: str, *, rank: float, disconnected: Disconnected) -> str:
         return await _while_connected(self._work(rank, hash_password, password), disconnected)
+
+    async def run(
+        self, function: Callable[[*Ts], T], *arguments: *Ts, rank: float, disconnected: Disconnected
+    ) -> T:
+        """Other work for a log-in with what a stranger sent, in its turn."""
+        return await _while_connected(self._work(rank, function, *arguments), disconnected)
 
     async def _work(self, rank: float, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
         await self._queue.acquire(rank)

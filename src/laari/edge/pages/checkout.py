@@ -88,9 +88,11 @@ async def _refunds(request: CheckoutRequest, payment: Payment) -> list[Refund]:
 _CUSTOMER_CONTROLS = in_sandbox(
     pay=PayPayment, decline=RejectPayment, hold=ReservePayment, release=ReleasePayment
 )
+_PAY = decided(PayPayment, confirmed=True)
 ROUTES = [
-    *linked_routes(CheckoutRequest, show),
-    PageRoute(CheckoutRequest, "/pay", post=decided(PayPayment, confirmed=True), page=show),
+    # The button says the amount: one answer of the authenticator logs in and pays.
+    *linked_routes(CheckoutRequest, show, then=_PAY),
+    PageRoute(CheckoutRequest, "/pay", post=_PAY, page=show),
     PageRoute(CheckoutRequest, "/decline", post=decided(RejectPayment), page=show),
     PageRoute(CheckoutRequest, "/sandbox/{action}", post=_CUSTOMER_CONTROLS, page=show),
 ]

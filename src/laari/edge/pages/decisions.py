@@ -10,6 +10,7 @@ from uuid import UUID
 
 from laari.edge.load.live import OnePayment
 from laari.edge.pages.login import confirm, log_in_customer
+from laari.edge.pages.passkeys import log_in as passkeys
 from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
 from laari.edge.pages.routes import FormHandler, Handler, PageRoute
 from laari.edge.resources import R
@@ -188,14 +189,26 @@ def in_sandbox(**decisions: Decision) -> FormHandler[AnyLinked]:
     return handle
 
 
-def linked_routes(kind: type[K], show: Handler[K]) -> list[PageRoute[K]]:
-    """The page, its state, and the log-in and log-out on it."""
+def linked_routes(
+    kind: type[K], show: Handler[K], then: FormHandler[AnyLinked] | None = None
+) -> list[PageRoute[K]]:
+    """The page, its state, and the log-in and log-out on it; `then` follows a passkey."""
+
+    async def by_passkey(request: AnyLinked) -> Reply | Problem:
+        await passkeys.log_in(request, request.asked.tenant.mode)
+        return request.go(request.address) if then is None else await then(request)
+
     return [
         PageRoute(kind, "", get=show),
         PageRoute(kind, "/status", get=show_status, polled=True),
         PageRoute(kind, "/login", post=_log_in, page=show),
+        PageRoute(kind, "/passkey", get=_passkey_options, post=by_passkey, page=show),
         PageRoute(kind, "/logout", post=_log_out),
     ]
+
+
+async def _passkey_options(request: AnyLinked) -> Reply:
+    return await passkeys.show_options(request, request.asked.tenant.mode)
 
 
 async def _log_in(request: AnyLinked) -> Reply:

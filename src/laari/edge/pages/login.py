@@ -78,7 +78,7 @@ async def _log_in(
         throttle_bucket(terms.PASSWORDS_PER_PERSON_EVERYWHERE, "log-in identity", identity),
         throttle_bucket(terms.PASSWORDS_PER_ADDRESS, "log-in address", address),
     ]
-    demand = _demand(request)
+    asked = demand(request)
     # A browser without marks is throttled before the person is looked up.
     if not shows_marks(request):
         throttle(request, strangers)
@@ -90,7 +90,7 @@ async def _log_in(
     elif shows_marks(request):
         throttle(request, strangers)
     password_hash = None if login is None else login.password_hash
-    rank = demand if browser is None else FIRST
+    rank = asked if browser is None else FIRST
     problem = await _verify(request, password_hash, rank, "wrong")
     if problem is not None:
         if login is not None and problem.status == WRONG:
@@ -120,7 +120,7 @@ def _problem(
     return FormProblem(status, request.language.text(f"login.{name}"), retry_after)
 
 
-def _demand(request: PageRequest) -> float:
+def demand(request: PageRequest) -> float:
     """The recent attempts from this address before this one, which is counted too.
 
     Attempts of its neighbours break a tie: a flood usually comes from adjacent addresses.

@@ -213,11 +213,17 @@ class PageRequest:
 
     @cached_property
     def form_token(self) -> str:
+        return self._derived_token(self.browser_secret)
+
+    @property
+    def browser_secret(self) -> str:
+        """What only this browser sends: its session, or an id of its own."""
         secret = self._form_secret
         if secret is None:
             secret = secrets.token_urlsafe(32)
             self.keep_cookie(_BROWSER_COOKIE, secret)
-        return self._derived_token(secret)
+            self._cookies[self._cookie_name(_BROWSER_COOKIE)] = secret
+        return secret
 
     def token_fits(self, token: str) -> bool:
         secret = self._form_secret

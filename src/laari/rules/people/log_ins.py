@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, write_setting
+from laari.rules.people.passkey_ends import end_passkeys
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import end_sessions, prove
 from laari.rules.people_records import CustomerId, PersonId, Whose, show_whose
@@ -129,7 +130,8 @@ def set_password(
 ) -> int:
     """Sets the password of somebody whom the batch has locked, and ends all sessions.
 
-    It returns their number. A link to set the old password again would outlive it.
+    It returns their number. A link to set the old password again would outlive it, and so would a
+    passkey that somebody with the old password has added.
     """
     if isinstance(whose, CustomerId):
         customer = world.customers[whose.id]
@@ -146,6 +148,7 @@ def set_password(
             merchant_id=world.sandbox_shops.get(customer.id),
             mode=customer.mode,
         )
+        end_passkeys(world, Act(actor, "passkey.end"), customer)
     else:
         person = replace(
             world.persons[whose.id],

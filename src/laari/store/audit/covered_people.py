@@ -8,6 +8,7 @@ from laari.rules.journal import (
     IDENTITY,
     MERCHANT,
     OAUTH_CLIENT,
+    PASSKEY,
     SCHEDULED_FEES,
     TENANT,
     TIER,
@@ -152,6 +153,15 @@ TABLES = {
         open={
             _OWN_ONLY: "created_at authenticated_at seen_at merchant_id ended_for",
             "It is only shown: where the person logged in.": "address device",
+        },
+    ),
+    "passkeys": Covered(
+        journal=Journal.of(PASSKEY, "'psk_' || encode(uuid_send(r.id), 'hex')", "id"),
+        keyed="binding",
+        open={
+            "Set back, a copied authenticator or an answer of the last minutes may count once "
+            "more.": "counter challenged_at",
+            _USE: "used_at",
         },
     ),
     "password_links": Covered(

@@ -32,6 +32,7 @@ from laari.store.reads.people import (
     customers,
     invitations,
     memberships,
+    passkeys,
     password_links,
     persons,
     second_factors,
@@ -254,6 +255,16 @@ async def _load_factor_required(connection: asyncpg.Connection, needs: Needs, wo
 async def _load_log_ins_of(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """A statement after the lock on the person or customer: no session begins meanwhile."""
     world.log_ins_of.update(await persons.sessions(connection, needs.only_read(World.log_ins_of)))
+
+
+async def _load_passkeys_of(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the customer: no passkey is added meanwhile."""
+    world.passkeys_of.update(await passkeys.usable(connection, needs.only_read(World.passkeys_of)))
+
+
+async def _load_passkey_ids(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.passkey_ids)
+    world.passkey_ids.update(await passkeys.ids(connection, wanted))
 
 
 async def _load_invitation_mails(
@@ -500,6 +511,8 @@ _SPECIAL: dict[object, _Load] = {
     World.places: _load_places,
     World.factor_required: _load_factor_required,
     World.log_ins_of: _load_log_ins_of,
+    World.passkeys_of: _load_passkeys_of,
+    World.passkey_ids: _load_passkey_ids,
     World.invitation_mails: _load_invitation_mails,
     World.authorizations: _load_authorizations,
     World.recipients: _load_recipients,

@@ -620,6 +620,29 @@ CREATE INDEX sessions_by_person ON sessions (person_id) WHERE person_id IS NOT N
 -- For purging.
 CREATE INDEX sessions_by_age ON sessions (seen_at);
 
+-- Passkeys of customers: public keys of authenticators, with which they log in without the password.
+-- Ended ones stay, so that none of them counts again.
+CREATE TABLE passkeys (
+    id uuid PRIMARY KEY,
+    customer_id uuid NOT NULL REFERENCES customers,
+    credential bytea NOT NULL UNIQUE CHECK (length(credential) BETWEEN 1 AND 1023),
+    public_key bytea NOT NULL CHECK (length(public_key) BETWEEN 1 AND 2048),  -- as COSE
+    binding bytea NOT NULL CHECK (length(binding) = 32),  -- of both to the customer
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 50),
+    added_at timestamptz NOT NULL,
+    ended_at timestamptz,
+    -- By the authenticator: a copy of it is noticed when one of the two is behind. Some never count.
+    counter bigint NOT NULL CHECK (counter BETWEEN 0 AND 4294967295),
+    -- When the challenge of the last use was made: an older one is refused, so each counts once.
+    challenged_at timestamptz,
+    used_at timestamptz
+);
+CREATE INDEX passkeys_by_customer ON passkeys (customer_id) WHERE ended_at IS NULL;
+CREATE TRIGGER passkeys_keep BEFORE DELETE OR TRUNCATE ON passkeys
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER passkeys_end_once BEFORE UPDATE ON passkeys
+    FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_change();
+
 -- Links and codes for a forgotten password: one at a time for each customer and person. It is
 -- deleted when it is used, and purged when it has expired.
 CREATE TABLE password_links (
@@ -1752,6 +1775,11 @@ BEGIN
             SELECT t.merchant_id, t.mode INTO owner, only_in
             FROM tills d JOIN tenants t ON t.id = d.tenant_id
             WHERE d.id = (found ->> 'till_id')::uuid;
+        WHEN 'passkeys' THEN
+            object := 'psk_' || replace(found ->> 'id', '-', '');
+            SELECT c.mode, t.merchant_id INTO only_in, owner
+            FROM customers c LEFT JOIN tenants t ON t.id = c.sandbox_of
+            WHERE c.id = (found ->> 'customer_id')::uuid;
         WHEN 'wallet_keys' THEN
             object := substr(found ->> 'digest', 3);  -- without \x
             SELECT w.mode, t.merchant_id INTO only_in, owner
@@ -1836,6 +1864,11 @@ CREATE TRIGGER wallet_keys_journal AFTER INSERT OR DELETE OR UPDATE OF digest, a
         created_at, revoked_at
     ON wallet_keys FOR EACH ROW EXECUTE FUNCTION journal_change('wallet_key', 'account', 'name',
         'created_at', 'revoked_at');
+-- A use changes the counter and the times of the last one, and has no entry.
+CREATE TRIGGER passkeys_journal AFTER INSERT OR DELETE OR UPDATE OF id, customer_id, credential,
+        public_key, name, added_at, ended_at
+    ON passkeys FOR EACH ROW EXECUTE FUNCTION journal_change('passkey', 'customer_id', '#credential',
+        '#public_key', 'name', 'added_at', 'ended_at');
 
 CREATE TRIGGER tills_journal AFTER INSERT OR DELETE OR UPDATE
     ON tills FOR EACH ROW EXECUTE FUNCTION journal_change('till', 'tenant_id', 'name', 'token',

@@ -5,9 +5,10 @@ from typing import cast, get_args
 from laari.edge.pages import own_messages
 from laari.edge.pages.language import LANGUAGES
 from laari.edge.pages.login import change_password, log_in_customer
+from laari.edge.pages.passkeys import log_in as passkey_log_in
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
-from laari.edge.pages.wallet import details
+from laari.edge.pages.wallet import details, passkeys
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
 from laari.rules.people.customers import SetLanguage
@@ -31,6 +32,15 @@ async def show_login(request: WalletVisitor) -> Reply:
 async def log_in(request: WalletVisitor) -> Reply:
     login = await log_in_customer(request, _mode(request))
     return request.go(f"{PASSWORD}?first=1" if login.first_password else request.wanted)
+
+
+async def show_passkey_options(request: WalletVisitor) -> Reply:
+    return await passkey_log_in.show_options(request, _mode(request))
+
+
+async def log_in_by_passkey(request: WalletVisitor) -> Reply:
+    await passkey_log_in.log_in(request, _mode(request))
+    return request.go(request.wanted)
 
 
 async def log_out(request: WalletRequest) -> Reply:
@@ -59,6 +69,8 @@ async def show_password(request: WalletRequest) -> Reply:
         details=own,
         trust=await ask(trusted.of_customer, customer_id, request.now),
         trusting=await ask(trusted.trusting, customer_id, request.now),
+        passkeys=await passkeys.own_passkeys(request),
+        passkey_name=passkeys.suggested_name(request),
     )
 
 
@@ -102,6 +114,13 @@ async def set_password(request: WalletRequest) -> Reply:
 
 ROUTES: Routes = [
     PageRoute(WalletVisitor, "/login", get=show_login, post=log_in),
+    PageRoute(
+        WalletVisitor,
+        "/login/passkey",
+        get=show_passkey_options,
+        post=log_in_by_passkey,
+        page=show_login,
+    ),
     PageRoute(WalletRequest, "/logout", post=log_out, own=True),
     PageRoute(WalletRequest, "/logout/everywhere", post=log_out_everywhere, own=True),
     PageRoute(WalletRequest, "/password", get=show_password, post=set_password, own=True),
@@ -110,6 +129,14 @@ ROUTES: Routes = [
     PageRoute(WalletRequest, "/password/contact", post=details.change, page=show_password),
     PageRoute(WalletRequest, "/password/contact/code", post=details.enter_code, page=show_password),
     PageRoute(WalletRequest, "/password/contact/cancel", post=details.cancel, page=show_password),
+    PageRoute(
+        WalletRequest,
+        "/password/passkeys/options",
+        post=passkeys.begin,
+        page=passkeys.show_refused,
+    ),
+    PageRoute(WalletRequest, "/password/passkeys", post=passkeys.add, page=show_password),
+    PageRoute(WalletRequest, "/password/passkeys/{id}/end", post=passkeys.end, page=show_password),
     PageRoute(WalletRequest, "/password/sessions/{id}", post=end_session, own=True),
     PageRoute(WalletRequest, "/password/end-others", post=end_other_sessions, own=True),
 ]

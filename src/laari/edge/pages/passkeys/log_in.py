@@ -1,0 +1,123 @@
+"""The log-in with a passkey, to the wallet or on a page of a payment or an approval."""
+
+import os
+
+import msgspec
+
+from laari.edge.input.passkeys import Party, Used, read_used, to_text, verify_used
+from laari.edge.load.admission import Overloaded
+from laari.edge.load.hashing import FIRST
+from laari.edge.load.token_buckets import throttle_bucket
+from laari.edge.pages.known import known_browser, remember_browser
+from laari.edge.pages.login import WRONG, demand, throttle
+from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
+from laari.http.addresses import client_prefix
+from laari.http.messages import Reply
+from laari.rules import terms
+from laari.rules.people.passkey_challenges import RANDOM_BYTES, Bound, ForLogIn, new_challenge
+from laari.rules.people.passkeys import UsePasskey
+from laari.rules.people_records import CustomerId
+from laari.rules.records import Mode
+from laari.rules.refusals import Refusal
+from laari.store.people.logins import Login
+from laari.store.reads.people import passkeys
+from laari.store.reads.people.passkeys import WithPassword
+from laari.store.secrets import keys_of
+
+TIMEOUT = int(terms.PASSKEY_CHALLENGE_LIFE.total_seconds() * 1000)  # milliseconds
+VERIFIED = "required"  # the user: a finger, a face or a PIN
+
+
+def party(request: PageRequest) -> Party:
+    found = request.backend.party
+    if found is None:  # the pages show no form then
+        raise RefusedForm(refused(request))
+    return found
+
+
+def challenge(request: PageRequest, bound: Bound) -> str:
+    digest = keys_of(request.backend.master_key).digest
+    return to_text(new_challenge(digest, request.now, os.urandom(RANDOM_BYTES), bound))
+
+
+async def show_options(request: PageRequest, mode: Mode) -> Reply:
+    """What a script gives to the browser. Nothing is stored."""
+    if request.backend.party is None:
+        return request.no_such_page()
+    options = {
+        "challenge": challenge(request, _bound(request, mode)),
+        "rpId": request.backend.party.id,
+        "timeout": TIMEOUT,
+        "userVerification": VERIFIED,
+    }
+    return Reply(200, msgspec.json.encode(options))
+
+
+async def log_in(request: PageRequest, mode: Mode) -> None:
+    """Logs in the customer with the passkey that has answered the challenge."""
+    address = client_prefix(request.http.client)
+    throttle(request, [throttle_bucket(terms.PASSWORDS_PER_ADDRESS, "passkey address", address)])
+    rank, used = demand(request), read_used(request.form)
+    found = None
+    if used is not None:
+        found = await request.backend.ask(passkeys.by_credential, used.credential)
+    if used is None or found is None:
+        raise RefusedForm(refused(request))
+    whose = CustomerId(found.passkey.customer_id)
+    login = Login(whose, found.password_hash)
+    is_known = known_browser(request, login) is not None
+    bound = _bound(request, mode)
+    if not await _counts(request, bound, used, found, FIRST if is_known else rank):
+        request.backend.failed_logins.note(whose, request.now)
+        raise RefusedForm(refused(request))
+    if not await request.start_session(whose, found.password_hash, is_new=not is_known):
+        # The password was changed after it was read.
+        raise RefusedForm(refused(request))
+    remember_browser(request, login)
+
+
+async def _counts(
+    request: PageRequest, bound: ForLogIn, used: Used, found: WithPassword, rank: float
+) -> bool:
+    """Whether the answer was signed by this passkey, and counts now."""
+    ours, passkey = party(request), found.passkey
+    if used.user_handle not in (b"", passkey.customer_id.bytes):
+        return False
+    try:
+        counter = await request.backend.hashing.run(
+            verify_used,
+            ours,
+            passkey.public_key,
+            used,
+            rank=rank,
+            disconnected=request.http.disconnected,
+        )
+    except Overloaded as full:
+        raise RefusedForm(busy(request, full.retry_after)) from None
+    if counter is None:
+        return False
+    outcome = await request.backend.spine.submit(
+        UsePasskey(
+            passkey.id,
+            passkey.customer_id,
+            passkey.public_key,
+            counter,
+            used.challenge,
+            bound,
+        )
+    )
+    if isinstance(outcome, Refusal) and outcome.retry_after is not None:
+        raise RefusedForm(busy(request, outcome.retry_after))
+    return not isinstance(outcome, Refusal)
+
+
+def _bound(request: PageRequest, mode: Mode) -> ForLogIn:
+    return ForLogIn(mode, request.page_alone, request.browser_secret)
+
+
+def refused(request: PageRequest) -> FormProblem:
+    return FormProblem(WRONG, request.language.text("passkeys.refused"))
+
+
+def busy(request: PageRequest, retry_after: int | None) -> FormProblem:
+    return FormProblem(503, request.language.text("login.busy"), retry_after)
