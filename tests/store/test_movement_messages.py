@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import asyncpg
 import pytest
 
 from laari.rules.actors import Actor
@@ -18,14 +19,15 @@ from laari.rules.calendar import local_day
 from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication, SubmitApplication
 from laari.rules.messages import CONTENTS
 from laari.rules.payments import authorizations, charges
-from laari.rules.people_records import CustomerId, PersonId
+from laari.rules.people.message_choices import ChooseMessages
+from laari.rules.people_records import CustomerId, PersonId, show_whose
 from laari.rules.records import MessageChoice, MessageKind
 from laari.rules.refusals import Refusal
 from laari.store import movement_messages
 from laari.store.merchants.signup import sign_up
-from laari.store.people import message_choices
 from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import message_choices
 from tests import shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.whole_books import ANSWERS
@@ -68,6 +70,11 @@ async def reachable(shop: Shop) -> None:
         shop.tenant.merchant_id,
     )
     await follow(shop.dsn, frozenset())
+
+
+async def choose(connection: asyncpg.Connection, whose: CustomerId, choice: MessageChoice) -> None:
+    actor = Actor("customer", show_whose(whose))
+    await decided(connection, ChooseMessages(actor, whose, choice))
 
 
 async def told(shop: Shop, **options: Any) -> list[tuple[MessageKind, str, dict[str, Any]]]:
@@ -140,7 +147,7 @@ async def test_a_freeze_is_told_without_its_reason_and_a_silent_one_never(dsn: s
         customer = await shop.connection.fetchval(
             "SELECT customer_id FROM wallets WHERE account = $1", account
         )
-        await message_choices.choose(shop.connection, CustomerId(customer), choice)
+        await choose(shop.connection, CustomerId(customer), choice)
         for silent in (True, False):
             await shop.run(FreezeWallet(OPERATOR, account, "Police 17", silent))
             await shop.run(UnfreezeWallet(OPERATOR, account, "Sorted out"))
@@ -288,8 +295,8 @@ async def test_people_choose_the_channel_and_the_smallest_amount(
             "SELECT customer_id FROM wallets WHERE account = $1", shop.payer.account
         )
         whose = CustomerId(customer)
-        await message_choices.choose(shop.connection, whose, MessageChoice("email", 1))
-        await message_choices.choose(shop.connection, whose, choice)
+        await choose(shop.connection, whose, MessageChoice("email", 1))
+        await choose(shop.connection, whose, choice)
         assert await message_choices.of(shop.connection, whose) == choice
         for amount in (599, 600):
             move = MoveMoney(OPERATOR, None, shop.payer.account, "topup", amount, "Cash")
@@ -301,8 +308,9 @@ async def test_an_owner_can_turn_messages_about_money_off_but_not_decisions(dsn:
     async with a_shop(dsn) as shop:
         await shop.pay(100_000)
         await reachable(shop)
-        person = await shop.connection.fetchval("SELECT id FROM persons")
-        await message_choices.choose(shop.connection, PersonId(person), MessageChoice("none"))
+        person, email = await shop.connection.fetchrow("SELECT id, email FROM persons")
+        actor, choice = Actor("person", email, "owner"), MessageChoice("none")
+        await decided(shop.connection, ChooseMessages(actor, PersonId(person), choice))
         await shop.funds("hold", 1_000)
         await shops.set_terms(shop.connection, shop.tenant.id, OPERATOR, paused_reason="New")
         assert [kind for kind, _, _ in await told(shop)] == ["payouts_paused"]

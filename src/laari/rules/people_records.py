@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.rules import ids
-from laari.rules.records import Language, Mode
+from laari.rules.records import ChosenChannel, Language, Mode
 
 MerchantRole = Literal["owner", "manager", "accountant", "cashier"]
 OperatorRole = Literal["admin", "finance", "support"]
@@ -121,6 +121,22 @@ class Invitation(Struct, frozen=True):
     created_at: datetime
     expires_at: datetime
     proves: bool  # whether only the owner of the address has seen the link
+
+
+class CustomerMessages(Struct, frozen=True):
+    """Which messages about movements a customer wants, as a `MessageChoice`."""
+
+    customer_id: UUID
+    channel: ChosenChannel | None
+    least: int
+
+
+class PersonMessages(Struct, frozen=True):
+    """The same for a person."""
+
+    person_id: UUID
+    channel: ChosenChannel | None
+    least: int
 
 
 class SecondFactor(Struct, frozen=True):

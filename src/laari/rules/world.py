@@ -16,6 +16,7 @@ from laari.rules.people_records import (
     ContactKind,
     Customer,
     CustomerIdentity,
+    CustomerMessages,
     CustomerNote,
     Invitation,
     LogIn,
@@ -24,6 +25,7 @@ from laari.rules.people_records import (
     PasswordLink,
     Person,
     PersonId,
+    PersonMessages,
     SecondFactor,
     TrustedPerson,
     WalletKey,
@@ -232,6 +234,12 @@ class World:
     link_owners = Lookup[bytes, Whose]()
     persons = Table[UUID, Person](Person, "persons", ("id",), changes_from="password_hash")
     customers = Table[UUID, Customer](Customer, "customers", ("id",), changes_from="name")
+    customer_messages = Table[UUID, CustomerMessages](
+        CustomerMessages, "message_choices", ("customer_id",), replaced_from="channel"
+    )
+    person_messages = Table[UUID, PersonMessages](
+        PersonMessages, "message_choices", ("person_id",), replaced_from="channel"
+    )
     # The case of a line, and the open cases of a customer. The lock on the customer protects both.
     line_cases = Lookup[str, UUID]()
     open_cases = Lookup[UUID, int]()

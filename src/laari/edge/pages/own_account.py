@@ -20,8 +20,8 @@ from laari.rules.people.second_factors import (
 )
 from laari.rules.people_records import PersonId
 from laari.rules.refusals import Refusal
-from laari.store.people import logins, message_choices, sessions
-from laari.store.reads.people import second_factors
+from laari.store.people import logins, sessions
+from laari.store.reads.people import message_choices, second_factors
 
 ISSUER = "Laari"
 WRONG = FormProblem(

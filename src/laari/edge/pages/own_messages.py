@@ -3,15 +3,17 @@
 from typing import get_args
 
 from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
+from laari.rules.actors import Actor
 from laari.rules.money import MAX_MONEY, read_rufiyaa
+from laari.rules.people.message_choices import ChooseMessages
 from laari.rules.people_records import Whose
 from laari.rules.records import ChosenChannel, MessageChoice
-from laari.store.people import message_choices
+from laari.rules.refusals import Refusal
 
 _CHANNELS: dict[str, ChosenChannel | None] = {"": None, **{c: c for c in get_args(ChosenChannel)}}
 
 
-async def choose(request: PageRequest, whose: Whose) -> None:
+async def choose(request: PageRequest, actor: Actor, whose: Whose) -> None:
     """Keeps the choice of a form with a `channel`, and the `least` amount in rufiyaa."""
     channel, least = request.form.get("channel", ""), request.form.get("least", "").strip()
     amount = read_rufiyaa(least) if least else 0
@@ -20,4 +22,6 @@ async def choose(request: PageRequest, whose: Whose) -> None:
     if amount is None or not 0 <= amount <= MAX_MONEY:
         raise RefusedForm(FormProblem(422, request.language.text("choice.no_amount")))
     choice = MessageChoice(_CHANNELS[channel], amount)
-    await request.backend.write(message_choices.choose, whose, choice)
+    outcome = await request.backend.spine.submit(ChooseMessages(actor, whose, choice))
+    if isinstance(outcome, Refusal):
+        raise RefusedForm(FormProblem(outcome.status, request.language.text("approval.busy")))

@@ -71,7 +71,7 @@ async def require_factor(request: DashboardRequest) -> Reply | Problem:
 
 
 async def choose_messages(request: DashboardRequest) -> Reply:
-    await own_messages.choose(request, request.person.whose)
+    await own_messages.choose(request, request.actor, request.person.whose)
     return request.redirect(ACCOUNT, done="messages")
 
 

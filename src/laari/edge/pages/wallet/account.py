@@ -14,8 +14,8 @@ from laari.http.messages import Reply
 from laari.rules.people.customers import SetLanguage
 from laari.rules.records import Language, Mode
 from laari.rules.refusals import Refusal
-from laari.store.people import logins, message_choices, sessions
-from laari.store.reads.people import trusted
+from laari.store.people import logins, sessions
+from laari.store.reads.people import message_choices, trusted
 
 
 def _mode(request: WalletVisitor) -> Mode:
@@ -75,7 +75,7 @@ async def show_password(request: WalletRequest) -> Reply:
 
 
 async def choose_messages(request: WalletRequest) -> Reply:
-    await own_messages.choose(request, request.customer.whose)
+    await own_messages.choose(request, request.actor, request.customer.whose)
     return request.go(f"{PASSWORD}?done=messages")
 
 
