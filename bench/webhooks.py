@@ -29,11 +29,13 @@ from aiohttp import web
 
 from laari.engine.embedded import embedded_server
 from laari.rules.actors import Actor
+from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft
 from laari.rules.records import Event
-from laari.store.merchants import merchants
+from laari.store.batch.inside import decide_inside
 from laari.store.outbox.deliveries import save_events
 from laari.store.postgres.migrate import migrate
 from laari.store.postgres.pool import connection_to
+from laari.store.secrets import keys_of
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits
@@ -133,16 +135,12 @@ async def measure(dsn: str, url: str, events: int, concurrency: int, rounds: int
     """Prints each round; answers the median of the ratios."""
     await migrate(dsn)
     async with connection_to(dsn) as connection:
-        new = await merchants.create(
-            connection,
-            Actor("service", "bench"),
-            MASTER_KEY,
-            name="Bench",
-            mode="live",
-            webhook_url=url,
-        )
+        draft = MerchantDraft("Bench", "live", webhook_url=url)
+        command = CreateMerchant(Actor("service", "bench", "admin"), "mer_bench", draft)
+        async with connection.transaction():
+            await decide_inside(connection, command, keys=keys_of(MASTER_KEY))
         tenant_id = await connection.fetchval(
-            "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'live'", new.merchant.id
+            "SELECT id FROM tenants WHERE merchant_id = 'mer_bench' AND mode = 'live'"
         )
     ratios = []
     for number in range(rounds + 1):

@@ -10,10 +10,10 @@ import asyncpg
 import pytest
 
 from bench.fill import Filled, Size, fill
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.find import find
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 
 PAYMENTS = int(os.environ.get("LAARI_FIND_PAYMENTS", "10000000"))
 MERCHANTS = 2_000
@@ -26,7 +26,7 @@ ACTING = '{"kind": "service", "name": "test", "action": "test.fill"}'
 
 async def _merchants(dsn: str) -> str:
     async with connection_to(dsn) as connection:
-        made = await merchants.create(connection, OPERATOR, bytes(32), name="Bench", mode="live")
+        made = await make_merchant(connection, OPERATOR, bytes(32), name="Bench", mode="live")
         await connection.execute("SELECT set_config('laari.actor', $1, false)", ACTING)
         await connection.execute(
             "INSERT INTO merchants (id, name, mode, secret_digest, secret_encrypted, fee_bps, "

@@ -23,13 +23,12 @@ import httpx
 
 from laari.cli.main import run
 from laari.rules.people.scopes import SCOPES
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.people.acting import acting
 from laari.store.postgres.connect import connect
 from tests import shops
 from tests.actors import OPERATOR
 from tests.cli.installations import environment
+from tests.making import NewCustomer, make_customer, make_merchant
 from tests.patience.sitecustomize import python_path
 
 T = TypeVar("T")
@@ -93,17 +92,17 @@ class Service:
         self, *, mode: str = "sandbox", name: str = "Test Shop", **options: Any
     ) -> Merchant:
         new = self.database.run(
-            lambda connection: merchants.create(
+            lambda connection: make_merchant(
                 connection, OPERATOR, self.master_key, name=name, mode=mode, **options
             )
         )
         return Merchant(self, new.merchant.id, new.secret_key)
 
-    def customer(self, **contacts: str) -> customers.NewCustomer:
+    def customer(self, **contacts: str) -> NewCustomer:
         """A live customer with MVR 1,000.00."""
 
         return self.database.run(
-            lambda connection: customers.create(
+            lambda connection: make_customer(
                 connection,
                 OPERATOR,
                 name="Aisha",

@@ -28,13 +28,6 @@ COUNTING = {
     *("people/failed_logins.py", "people/logins.py"),
     *("people/notices.py", "people/sessions.py"),
 }
-# Writes that decide and are not commands yet.
-DECIDING = {
-    "merchants/merchants.py",
-    "people/customer_signup.py",
-    "people/customers.py",
-    "people/wallet_keys.py",
-}
 # What a statement that only reads does not have: changes, locks and notices.
 _NOT_READING = re.compile(
     r"\b(INSERT|UPDATE|DELETE|MERGE|TRUNCATE|FOR SHARE|FOR KEY SHARE|pg_notify|pg_advisory_\w+)\b"
@@ -97,12 +90,12 @@ def test_new_writes_are_commands() -> None:
         for path in files("store")
         if any(map(_WRITING.search, statements(path.read_text())))
     }
-    assert writing == COUNTING | DECIDING
+    assert writing == COUNTING
     noted = {
         str(path.relative_to(store)) for path in files("store") if "acting(" in path.read_text()
     }
     # Purging notes that an invitation has expired.
-    assert noted - {"people/acting.py", "purge.py"} <= DECIDING
+    assert noted == {"people/acting.py", "purge.py"}
 
 
 def test_reads_contain_only_select() -> None:

@@ -28,15 +28,14 @@ from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
-from laari.store.merchants import merchants
 from laari.store.outbox import deliveries
-from laari.store.people import customers
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import tenants
 from tests import people, shops
 from tests.actors import MASTER, OPERATOR, PERSON
 from tests.deciding import done
 from tests.factors import begin
+from tests.making import make_customer, make_merchant
 from tests.passkeys import add_passkey
 from tests.people import decided
 
@@ -48,10 +47,10 @@ ORIGIN = "http://laari.test"
 async def write_books(dsn: str) -> None:
     """A payment in every state, a failed attempt, and money moved in both directions."""
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(
+        shop = await make_merchant(
             connection, OPERATOR, MASTER_KEY, name="Shop", mode="live", fee_bps=250, fee_fixed=100
         )
-        payer = await customers.create(
+        payer = await make_customer(
             connection,
             OPERATOR,
             name="Aisha",
@@ -147,7 +146,7 @@ async def _charge(run: Any, live: Tenant, account: int) -> None:
 async def write_more(dsn: str) -> None:
     """What the books do not have: a sandbox, top-ups by slip, deliveries and saved responses."""
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(
+        shop = await make_merchant(
             connection,
             OPERATOR,
             MASTER_KEY,
@@ -159,7 +158,7 @@ async def write_more(dsn: str) -> None:
         )
         sandbox = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
         live = await tenants.of_merchant(connection, shop.merchant.id, "live")
-        second = await customers.create(
+        second = await make_customer(
             connection,
             OPERATOR,
             name="Bilal",

@@ -13,10 +13,10 @@ from laari.store.audit import standby
 from laari.store.audit.standby import caught_up
 from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, note_seal
 from laari.store.ledger.seals import last_seal
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.audit.books import MASTER_KEY, seal_all, write_books
+from tests.making import make_customer
 from tests.replication import Pair, copy_of, replicated
 
 pytestmark = pytest.mark.ci
@@ -50,9 +50,9 @@ def audit(
     return command
 
 
-async def make_customer(dsn: str, email: str) -> None:
+async def a_customer(dsn: str, email: str) -> None:
     async with connection_to(dsn) as connection:
-        await customers.create(
+        await make_customer(
             connection,
             OPERATOR,
             name="Late",
@@ -80,7 +80,7 @@ def test_a_seal_that_is_noted_before_the_standby_has_it_is_not_lost(
 
     async def seal_ahead() -> None:
         await pair.pause_replay()
-        await make_customer(pair.primary, "late@customers.example")
+        await a_customer(pair.primary, "late@customers.example")
         await seal_all(pair.primary)
         async with connection_to(pair.primary) as connection:
             seal = await last_seal(connection)
@@ -105,7 +105,7 @@ def test_a_standby_that_does_not_catch_up_is_an_error(
 ) -> None:
     monkeypatch.setattr(standby, "CATCH_UP_SECONDS", 1.0)
     asyncio.run(pair.pause_replay())
-    asyncio.run(make_customer(pair.primary, "unseen@customers.example"))
+    asyncio.run(a_customer(pair.primary, "unseen@customers.example"))
     try:
         status, out, err = audit()
         assert (status, out) == (1, "")
@@ -142,7 +142,7 @@ def test_a_copy_that_went_its_own_way_is_refused(audit: Audit, pair: Pair, tmp_p
         copy_of(pair.primary, tmp_path / "copy", standby=False) as copy,
         copy_of(copy.standby, tmp_path / "of-copy") as staging,
     ):
-        asyncio.run(make_customer(pair.primary, "ours@customers.example"))
+        asyncio.run(a_customer(pair.primary, "ours@customers.example"))
         asyncio.run(seal_all(pair.primary))
         # Its log has come further than ours.
         asyncio.run(

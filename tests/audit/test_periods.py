@@ -9,12 +9,11 @@ from laari.rules.actors import Payer
 from laari.rules.payments import payments as rules
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
 from tests.audit.books import MASTER_KEY, ORIGIN
+from tests.making import make_customer, make_merchant
 
 # A week begins on Sunday: the 9th of June 2030 is one, and so is the 30th.
 DAYS = {
@@ -27,8 +26,8 @@ DAYS = {
 @pytest.mark.parametrize("days", DAYS.values(), ids=DAYS)
 async def test_a_wallet_that_spends_on_many_days_is_not_accused(dsn: str, days: list[str]) -> None:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, MASTER_KEY, name="Shop", mode="live")
-        payer = await customers.create(
+        shop = await make_merchant(connection, OPERATOR, MASTER_KEY, name="Shop", mode="live")
+        payer = await make_customer(
             connection,
             OPERATOR,
             name="Aisha",

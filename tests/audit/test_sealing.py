@@ -18,9 +18,7 @@ from laari.store.ledger.last_seal_file import (
 )
 from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next, summarize
 from laari.store.ledger.seals import MovedError, Seal, check_not_moved, mac_of
-from laari.store.merchants import merchants
 from laari.store.outbox import deliveries
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.workers.sealing import Sealer
 from tests.actors import OPERATOR
@@ -35,6 +33,7 @@ from tests.audit.books import (
     write_more,
 )
 from tests.databases import Engine
+from tests.making import make_customer, make_merchant
 
 pytestmark = pytest.mark.ci
 
@@ -494,10 +493,10 @@ async def test_sealing_asks_for_no_more_than_reading(dsn: str) -> None:
 
 async def test_live_customers_made_by_hand_are_sealed_too(dsn: str) -> None:
     async with connection_to(dsn) as connection:
-        await merchants.create(
+        await make_merchant(
             connection, OPERATOR, MASTER_KEY, name="Shop", mode="live", fee_bps=0, fee_fixed=0
         )
-        await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic", balance=5)
+        await make_customer(connection, OPERATOR, name="A", mode="live", tier="basic", balance=5)
     seals = await seal_all(dsn)
     counts = {seal.subject: seal.row_count for seal in seals if seal.subject != "journal"}
     assert counts == {"transfers": 1, "transactions": 1, "fee_history": 1}

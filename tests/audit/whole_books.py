@@ -20,14 +20,13 @@ from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.counters import daily_figures
 from laari.store.ledger.last_seal_file import KnownSeal
-from laari.store.merchants.signup import sign_up
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.tills import records as till_records
 from tests import shops
 from tests.actors import MASTER, OPERATOR
 from tests.audit.books import close_till, seal_all, write_books, write_more
 from tests.audit.payout_books import write_payouts
+from tests.making import make_customer, sign_up
 from tests.people import decided
 from tests.store.payout_books import Shop, a_shop
 
@@ -70,7 +69,7 @@ async def import_statement(shop: Shop) -> None:
 
 async def trust(shop: Shop, customer_id: UUID) -> None:
     """The customer's trusted person agrees, and the customer ends it."""
-    made = await customers.create(
+    made = await make_customer(
         shop.connection, OPERATOR, name="Ali", mode="live", tier="basic", mobile="7770002"
     )
     asks, agrees = (Actor("customer", show_id(CUSTOMER, each)) for each in (customer_id, made.id))

@@ -10,11 +10,11 @@ from laari.rules.calendar import local_day
 from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication, SubmitApplication
 from laari.rules.merchants.fees import StartFees
 from laari.rules.records import ApplicationAnswers
-from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import fees
 from tests.actors import OPERATOR, change
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
+from tests.making import sign_up
 from tests.people import RefusedError, decided
 
 ANSWERS = {

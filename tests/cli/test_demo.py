@@ -21,12 +21,13 @@ from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.settings import read_settings
 from laari.store.audit import audit
 from laari.store.merchants import merchants, oauth
-from laari.store.people import customers, logins
+from laari.store.people import logins
 from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.people import wallet_keys
 from tests.actors import OPERATOR, change
+from tests.making import make_customer, make_merchant
 
 
 async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
@@ -205,7 +206,7 @@ async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
     service = Service(dsn, bytes(range(32)), read_settings({"LAARI_PUBLIC_URL": "http://pay.test"}))
     demo = await prepare(service)
     async with connection_to(dsn) as connection:
-        other = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        other = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         await change(connection, "UPDATE customers SET email = 'customer@laari.test'")
         who = {"mobile": None, "email": CUSTOMER_EMAIL, "vpa": None}
         login = await logins.of_customer(connection, "sandbox", **who)
@@ -216,7 +217,7 @@ async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
         assert account != other.sandbox_account
         assert demo["customer"]["account_number"] == str(account)
         # A person of that address is meant first.
-        person = await customers.create(
+        person = await make_customer(
             connection,
             OPERATOR,
             name="A",

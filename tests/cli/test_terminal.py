@@ -34,8 +34,6 @@ from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.people import persons
@@ -45,6 +43,7 @@ from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 from tests.factors import begin
 from tests.logins import opened
+from tests.making import make_customer, make_merchant
 from tests.passkeys import add_passkey
 from tests.people import decided
 from tests.sampling import some_of
@@ -121,7 +120,7 @@ def stage(engine: Any, receiver: str) -> Stage:
 
 async def fill(dsn: str, receiver: str) -> dict[str, str]:
     async with connection_to(dsn) as connection:
-        made = await merchants.create(
+        made = await make_merchant(
             connection,
             OPERATOR,
             MASTER_KEY,
@@ -131,7 +130,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             email="evil@shop.mv",
         )
         merchant_id = made.merchant.id
-        customer = await customers.create(
+        customer = await make_customer(
             connection,
             OPERATOR,
             name="x",

@@ -11,13 +11,13 @@ import pytest
 from laari.rules import terms
 from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent
 from laari.rules.people.invitations import Offer
-from laari.store.merchants import merchants
 from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
 from laari.store.reads import health
 from laari.workers.messages.delivery import NotSent, send_due
 from tests import people
 from tests.actors import MASTER, OPERATOR
+from tests.making import make_merchant
 from tests.messages.outbox import add, make_due, row_of
 from tests.people import RefusedError
 
@@ -139,7 +139,7 @@ async def test_an_address_gets_some_invitations_a_day(connection: asyncpg.Connec
     now = datetime.now(UTC)
     shops = [
         (
-            await merchants.create(connection, OPERATOR, MASTER, name=f"Shop {n}", mode="live")
+            await make_merchant(connection, OPERATOR, MASTER, name=f"Shop {n}", mode="live")
         ).merchant.id
         for n in range(2)
     ]

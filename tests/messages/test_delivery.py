@@ -23,10 +23,8 @@ from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
-from laari.store.merchants import merchants
 from laari.store.outbox import messages
 from laari.store.outbox.messages import LeasedMessage
-from laari.store.people import customers
 from laari.store.postgres.pool import Pool
 from laari.store.purge import purge_messages
 from laari.store.reads import tenants
@@ -35,6 +33,7 @@ from laari.workers.messages import delivery
 from laari.workers.messages.delivery import RETRY_SECONDS, NotSent, send_due
 from laari.workers.messages.smtp import Mailer
 from tests.actors import MASTER, OPERATOR
+from tests.making import make_customer, make_merchant
 from tests.messages.outbox import FROM, LINK, Mailbox, add, mail_server, make_due, row_of
 
 
@@ -270,8 +269,8 @@ class Defect(Command[None]):
 async def test_a_message_is_written_with_its_cause_or_not_at_all(
     connection: asyncpg.Connection, dsn: str
 ) -> None:
-    shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
-    await customers.create(
+    shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+    await make_customer(
         connection,
         OPERATOR,
         name="Aisha",

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from laari.store.people import customers
 from tests.actors import OPERATOR
+from tests.making import make_customer
 from tests.messages.outbox import Mailbox, mail_server
 from tests.pages.forms import Forms
 from tests.serving import Merchant, Service, serving
@@ -114,7 +114,7 @@ def test_a_receipt_goes_to_its_owner_by_the_channel_that_they_choose(
     service: Service, mailbox: tuple[Mailbox, int]
 ) -> None:
     made = service.database.run(
-        lambda connection: customers.create(
+        lambda connection: make_customer(
             connection,
             OPERATOR,
             name="Ali",

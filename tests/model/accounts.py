@@ -7,11 +7,10 @@ from typing import Any
 
 import asyncpg
 
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from tests import shops
 from tests.actors import OPERATOR
 from tests.logins import opened
+from tests.making import make_customer, make_merchant
 from tests.model.reference.access import SCOPES
 from tests.model.reference.state import Line, Merchant, State, Wallet
 from tests.model.reference.unknowns import Unknown
@@ -60,7 +59,7 @@ class Accounts:
 async def _shop(connection: asyncpg.Connection, service: Service, name: str, mode: Any) -> Shop:
     email = f"{secrets.token_hex(6)}@shop.example"
     bps, fixed = _FEES[name]
-    made = await merchants.create(
+    made = await make_merchant(
         connection,
         OPERATOR,
         service.master_key,
@@ -109,7 +108,7 @@ async def _new_case(
             "email": f"{mark}@example.mv",
             "vpa": f"v{mark}",
         }
-        made = await customers.create(
+        made = await make_customer(
             connection,
             OPERATOR,
             name=name,

@@ -10,13 +10,13 @@ from playwright.async_api import Page
 
 from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.records import ApplicationAnswers
-from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened
+from tests.making import sign_up
 from tests.pages.owners import Owner
 from tests.pages.people import Visitors
 from tests.pages.test_journal import client_of

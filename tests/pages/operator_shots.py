@@ -10,11 +10,11 @@ from playwright.async_api import Page
 from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.people_records import OperatorRole
 from laari.rules.records import ApplicationAnswers
-from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
+from tests.making import sign_up
 from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop, seen_in
 from tests.pages.operators import COOKIE, PASSWORD, Desk, desk_of, new_operator, session_of
 from tests.pages.people import Customer, Visitors, new_customer

@@ -13,11 +13,11 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page
 
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import derive
 from tests.actors import OPERATOR
 from tests.logins import opened
+from tests.making import make_customer
 from tests.serving import Service
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 900}}
@@ -56,7 +56,7 @@ async def new_customer(
     mobile = f"7{next(_mobiles) % 10**6:06}"
     email, vpa = f"{mark}@example.mv", f"name{mark}"
     async with connection_to(service.dsn) as connection:
-        made = await customers.create(
+        made = await make_customer(
             connection,
             OPERATOR,
             name=name,

@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication
-from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.merchants import applications
@@ -15,6 +14,7 @@ from tests import shops
 from tests.actors import OPERATOR, change
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened
+from tests.making import sign_up
 from tests.pages.finance import take
 from tests.pages.forms import token_in
 from tests.people import decided

@@ -8,9 +8,9 @@ import pytest
 
 from laari.rules import ids
 from laari.rules.people.identities import EnterIdentity, Identity, ViewIdentity
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
+from tests.making import make_customer
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
 from tests.people import RefusedError, decided
@@ -113,7 +113,7 @@ async def test_data_of_another_customer_does_not_open(dsn: str) -> None:
     assert "A1" not in repr(identity)
     async with connection_to(dsn) as connection:
         first, second = [
-            await customers.create(connection, OPERATOR, name=name, mode="live", tier="basic")
+            await make_customer(connection, OPERATOR, name=name, mode="live", tier="basic")
             for name in ("Aisha", "Ibrahim")
         ]
         for customer in (first, second):

@@ -23,13 +23,13 @@ from laari.rules.people.permissions import may
 from laari.rules.people_records import OperatorRole
 from laari.rules.records import ApplicationAnswers
 from laari.store.merchants import merchants
-from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import volume
 from tests import people
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened, whose
+from tests.making import sign_up
 from tests.pages.factors import with_factor
 from tests.pages.forms import Forms, token_in
 from tests.pages.operators import PASSWORD, Desk, desk_of, new_operator, open_desk, session_of

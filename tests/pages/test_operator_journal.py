@@ -12,11 +12,11 @@ from laari.rules import ids
 from laari.rules.calendar import local_day, start_of
 from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.records import ApplicationAnswers
-from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
+from tests.making import sign_up
 from tests.pages.forms import Forms
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer

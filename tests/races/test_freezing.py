@@ -11,11 +11,10 @@ from laari.rules.records import Payment, Tenant, Wallet
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
+from tests.making import make_customer, make_merchant
 
 CHARGES = 64
 ROUNDS = 5
@@ -26,8 +25,8 @@ pytestmark = pytest.mark.ci
 
 async def test_nothing_is_charged_after_a_freeze_is_acknowledged(dsn: str) -> None:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
-        payer = await customers.create(
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+        payer = await make_customer(
             connection, OPERATOR, name="A", mode="live", tier="business", balance=10**9
         )
         live = await tenants.of_merchant(connection, shop.merchant.id, "live")

@@ -36,7 +36,7 @@ def world_of(role: str = "owner", **settings: Any) -> World:
     """A shop, and a person with this role there."""
     world = World(NOW, "http://laari.test", os.urandom, keys=KEYS)
     world.merchant_settings.lock(SHOP, a_merchant(SHOP, **settings))
-    world.new_tenants[SHOP] = TENANT
+    world.new_tenants[SHOP, "live"] = TENANT
     person_id = UUID(int=1)
     world.members[SHOP] = {OWNER.name: person_id}
     membership = Membership(person_id, SHOP, role, None, NOW)  # type: ignore[arg-type]

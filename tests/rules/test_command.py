@@ -43,8 +43,8 @@ def test_a_command_carries_nothing_but_its_fields() -> None:
 
 
 def commands() -> list[type[Command[object]]]:
-    for module in pkgutil.iter_modules(rules.__path__):
-        importlib.import_module(f"laari.rules.{module.name}")
+    for module in pkgutil.walk_packages(rules.__path__, "laari.rules."):
+        importlib.import_module(module.name)
     found, waiting = [], [Command]
     while waiting:
         below = waiting.pop().__subclasses__()

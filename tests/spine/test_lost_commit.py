@@ -13,9 +13,9 @@ from laari.rules.command import Command
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR, change
+from tests.making import make_customer
 
 
 class CutAt(BatchRunner):
@@ -113,7 +113,7 @@ class FailedBeforeCommit(CutAt):
 
 async def test_a_commit_that_is_answered_with_a_rollback_is_no_success(dsn: str) -> None:
     async with connection_to(dsn) as connection:
-        customer = await customers.create(
+        customer = await make_customer(
             connection, OPERATOR, name="Aisha", mode="live", tier="basic", balance=0, password="x"
         )
     runner = FailedBeforeCommit(dsn, "COMMIT")

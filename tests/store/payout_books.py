@@ -26,14 +26,13 @@ from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import daily_figures
 from laari.store.ledger.seals import sealing_key
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.money import balances
 from laari.store.reads.money import payouts as reads
 from tests.actors import OPERATOR, PERSON
 from tests.bank_accounts import enter
+from tests.making import make_customer, make_merchant
 
 MASTER_KEY = bytes(32)
 SECOND = Actor("command_line", "second", "admin")
@@ -145,11 +144,11 @@ async def a_shop(
 ) -> AsyncIterator[Shop]:
     """`above` is what one person of the operator may move alone on a day."""
     async with connection_to(dsn) as connection:
-        made = await merchants.create(
+        made = await make_merchant(
             connection, OPERATOR, MASTER_KEY, name="Seagull", mode=mode, fee_bps=fee_bps
         )
         tenant = await tenants.of_merchant(connection, made.merchant.id, mode)
-        payer = await customers.create(
+        payer = await make_customer(
             connection, OPERATOR, name="Aisha", mode=mode, tier="business", balance=1_000_000_000
         )
         runner = BatchRunner(dsn, "http://laari.test", second_person_above=above)

@@ -40,8 +40,6 @@ from laari.rules.refusals import Refusal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import daily_figures
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures, tenants
@@ -51,6 +49,7 @@ from laari.store.reads.money.float_days import float_of
 from laari.store.reads.money.movements import MovementKind
 from tests import shops as shop_commands
 from tests.actors import OPERATOR, PERSON
+from tests.making import make_customer, make_merchant
 
 BEGIN = datetime(2026, 1, 30, 18, 58, tzinfo=UTC)  # two minutes before midnight in the Maldives
 TILLS = (None, "1", "Bar")
@@ -257,10 +256,10 @@ async def history(dsn: str) -> AsyncIterator[History]:
 
 async def open_shops(dsn: str, history: History) -> list[Shop]:
     async with connection_to(dsn) as connection:
-        made = await merchants.create(
+        made = await make_merchant(
             connection, OPERATOR, bytes(32), name="Shop", mode="live", fee_bps=175, fee_fixed=3
         )
-        payer = await customers.create(
+        payer = await make_customer(
             connection, OPERATOR, name="Aisha", mode="live", tier="business", balance=STARTED_WITH
         )
         live = await tenants.of_merchant(connection, made.merchant.id, "live")

@@ -19,8 +19,6 @@ from laari.rules.world import Needs, World
 from laari.spine.engine import PATIENT_LOCK_SECONDS, Spine
 from laari.store.batch.load import load
 from laari.store.batch.runner import _SESSION, BatchRunner
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.tables import (
@@ -32,6 +30,7 @@ from laari.store.tables import (
     Statements,
 )
 from tests.actors import OPERATOR
+from tests.making import make_customer, make_merchant
 
 
 def issue(number: int, scope: str = "payments:read") -> IssueToken:
@@ -194,9 +193,9 @@ async def test_a_decision_waits_for_a_row_that_another_process_is_changing(dsn: 
     """And then rests on what that one has made of it."""
     runner = BatchRunner(dsn, "http://laari.test")
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
-        payer = await customers.create(
+        payer = await make_customer(
             connection, OPERATOR, name="Aisha", mode="live", tier="business", balance=100
         )
         [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("ORDER-1", 100))], 1.0)

@@ -26,11 +26,10 @@ from laari.store.batch.load import load
 from laari.store.batch.load_charge import _LOAD, _is_before
 from laari.store.batch.runner import _SESSION, BatchRunner
 from laari.store.batch.save import save
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
+from tests.making import make_customer, make_merchant
 
 ORIGIN = "http://laari.test"
 
@@ -51,7 +50,7 @@ class Shop:
         return found
 
     async def customer(self, balance: int = 1000) -> int:
-        made = await customers.create(
+        made = await make_customer(
             self.connection, OPERATOR, name="Aisha", mode="live", tier="business", balance=balance
         )
         account: int = made.account
@@ -87,7 +86,7 @@ class Shop:
 async def shop(dsn: str) -> AsyncIterator[Shop]:
     runner = BatchRunner(dsn, ORIGIN)
     async with connection_to(dsn) as connection:
-        made = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+        made = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, made.merchant.id, "live")
         yield Shop(connection, runner, tenant)
     await runner.close()

@@ -7,11 +7,12 @@ from datetime import datetime
 import asyncpg
 import pytest
 
-from laari.store.merchants import client_uses, merchants, oauth
+from laari.store.merchants import client_uses, oauth
 from laari.store.merchants.client_uses import ClientUses
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests import shops
 from tests.actors import MASTER, OPERATOR
+from tests.making import make_merchant
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ async def pool(dsn: str) -> AsyncIterator[Pool]:
 
 
 async def make_client(connection: asyncpg.Connection) -> str:
-    new = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+    new = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
     return (await shops.create_client(connection, OPERATOR, MASTER, new.merchant.id, ""))[0].id
 
 

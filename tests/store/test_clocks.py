@@ -27,12 +27,11 @@ from laari.store.audit import audit
 from laari.store.batch import sandbox_periods
 from laari.store.batch.runner import BatchRunner, load
 from laari.store.batch.save import save
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants, wallets
 from tests import shops
 from tests.actors import OPERATOR
+from tests.making import make_customer, make_merchant
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=MALDIVES)  # a Sunday, and the first of a month
 DAY = 86_400
@@ -68,9 +67,9 @@ async def pair(dsn: str) -> AsyncIterator[tuple[Server, Server]]:
 
 async def shop_and_payer(dsn: str, tier: str) -> tuple[Tenant, int]:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
-        payer = await customers.create(
+        payer = await make_customer(
             connection, OPERATOR, name="Aisha", mode="live", tier=tier, balance=100_000_000
         )
     return tenant, payer.account
@@ -173,7 +172,7 @@ NOON = datetime(2026, 2, 27, 7, tzinfo=UTC)  # a Friday, the second to last day 
 async def sandbox(dsn: str) -> AsyncIterator[Sandbox]:
     runner = BatchRunner(dsn, "http://laari.test", clock=lambda: NOON)
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
     draft = auth.AuthorizationDraft("box", "Box", period_interval="month", period_amount=1_000)
     [made] = await runner.run([auth.CreateAuthorization(tenant, draft)], 1.0)

@@ -19,7 +19,7 @@ from laari.rules.people.contact_changes import (
 )
 from laari.rules.people_records import ContactChange, ContactKind, CustomerId
 from laari.rules.refusals import Refusal
-from laari.store.people import customers, logins, sessions
+from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import contact_changes
 from laari.store.reads.people import password_links
@@ -28,6 +28,7 @@ from tests.actors import MASTER, OPERATOR
 from tests.actors import change as change_by_hand
 from tests.deciding import ORIGIN, decide, done, refused
 from tests.logins import password_link
+from tests.making import make_customer
 from tests.messages.outbox import content_of
 
 BOTH = frozenset({"email", "sms"})
@@ -45,7 +46,7 @@ async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
 
 async def new_customer(connection: asyncpg.Connection, **contacts: Any) -> CustomerId:
     values = {"name": "Aisha", "mode": "live", "tier": "basic", **contacts}
-    return CustomerId((await customers.create(connection, OPERATOR, **values)).id)
+    return CustomerId((await make_customer(connection, OPERATOR, **values)).id)
 
 
 @pytest.fixture

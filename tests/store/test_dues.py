@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from laari.rules.calendar import local_day, start_of
 from laari.rules.payments.sandbox_clock import MoveClock
-from laari.store.merchants import merchants
 from laari.store.reads.money import dues
 from laari.store.reads.money import payouts as reads
 from laari.store.reads.money.dues import Wanted
 from tests import shops
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 from tests.store.payout_books import MASTER_KEY, Shop, a_shop, bank_account, now
 
 DAY = timedelta(days=1)
@@ -88,7 +88,7 @@ async def test_a_preview_is_five_statements_for_any_number_of_merchants(
         await bank_account(shop)
         await shop.pay(1_000)
         for _ in range(number):
-            await merchants.create(shop.connection, OPERATOR, MASTER_KEY, name="More", mode="live")
+            await make_merchant(shop.connection, OPERATOR, MASTER_KEY, name="More", mode="live")
         await reads.preview(shop.connection, "live", now(), now())  # the driver learns the types
         asked: list[Any] = []
         shop.connection.add_query_logger(asked.append)

@@ -11,11 +11,11 @@ import pytest
 
 from laari.rules import ids
 from laari.store.counters import daily_figures
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
 from laari.store.reads.figures import Figures, Span
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 
 MIDNIGHT = datetime(2026, 3, 31, 19, tzinfo=UTC)  # in the Maldives
 FIRST = date(2026, 4, 1)
@@ -25,7 +25,7 @@ SPAN_DAYS = 5
 @pytest.fixture
 async def tenant(dsn: str) -> int:
     async with connection_to(dsn) as connection:
-        made = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+        made = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         found: int = await connection.fetchval(
             "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'live'", made.merchant.id
         )

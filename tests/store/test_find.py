@@ -12,8 +12,6 @@ from laari.rules.calendar import local_day
 from laari.rules.ids import show_id
 from laari.rules.people.persons import NewLogin
 from laari.rules.records import Payment
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import _SESSION, connection_to
 from laari.store.reads import find as finding
@@ -21,6 +19,7 @@ from laari.store.reads.find import Finds, find, payments_of_amount
 from tests import people
 from tests.actors import OPERATOR
 from tests.audit.books import MASTER_KEY, write_books
+from tests.making import make_customer, make_merchant
 from tests.store.payout_books import a_shop, bank_account
 
 ACTING = '{"kind": "service", "name": "test", "action": "test.fill"}'
@@ -45,7 +44,7 @@ async def customers_of(dsn: str) -> str:
             ("އައިޝަތު އިބްރާހީމް", None, None, None),
             ("O'Neil \\ (Café) & Co", None, None, None),
         ):
-            await customers.create(
+            await make_customer(
                 connection,
                 OPERATOR,
                 name=name,
@@ -55,9 +54,7 @@ async def customers_of(dsn: str) -> str:
                 email=email,
                 vpa=vpa,
             )
-        await merchants.create(
-            connection, OPERATOR, MASTER_KEY, name="Ibrahim's Bakery", mode="live"
-        )
+        await make_merchant(connection, OPERATOR, MASTER_KEY, name="Ibrahim's Bakery", mode="live")
     return dsn
 
 

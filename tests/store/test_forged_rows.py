@@ -9,28 +9,25 @@ import asyncpg
 import pytest
 
 from laari.rules import terms
+from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.invitations import Offer
 from laari.rules.people.password_links import AskPasswordLink
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import CustomerId, PersonId
 from laari.rules.tokens import IssueToken
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants, oauth
-from laari.store.people import (
-    customer_signup,
-    customers,
-    logins,
-    sessions,
-)
+from laari.store.merchants import oauth
+from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
-from laari.store.reads.people import invitations, password_links
+from laari.store.reads.people import customer_signups, invitations, password_links
 from laari.store.secrets import derive
 from tests import shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.factors import turned_on
 from tests.logins import opened, password_link, use_link
+from tests.making import make_customer, make_merchant
 from tests.messages.outbox import content_of
-from tests.people import add, decided, invite, token_of
+from tests.people import RefusedError, add, decided, invite, token_of
 
 NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 TOKEN = "t" * 43
@@ -49,13 +46,13 @@ class People(NamedTuple):
 @pytest.fixture
 async def people(dsn: str) -> AsyncIterator[People]:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, MASTER, name="Shop", mode="live")
+        shop = await make_merchant(connection, OPERATOR, MASTER, name="Shop", mode="live")
         place = (connection, OPERATOR, shop.merchant.id)
         await add(*place, "owner@b.mv", "owner", None, NewLogin("hash"))
         cashier = await add(*place, "c@b.mv", "cashier", "1", NewLogin("hash"))
         admin = await add(connection, OPERATOR, None, "o@b.mv", "admin", None, NewLogin("hash"))
         made = [
-            await customers.create(
+            await make_customer(
                 connection, OPERATOR, name="Ali", mode="live", tier="basic", password="secret"
             )
             for _ in range(2)
@@ -147,12 +144,15 @@ async def test_an_invitation_written_by_hand_lets_nobody_in(people: People) -> N
 
 async def test_a_sign_up_proves_the_number_that_got_the_code(people: People) -> None:
     connection = people.connection
-    await customer_signup.begin(connection, MASTER, TOKEN, "7775555", "Ali", "hash", "en", NOW)
+    begin = BeginSignUp(TOKEN, "7775555", "Ali", "hash", "en")
+    await decided(connection, begin, NOW, channels=frozenset({"sms"}))
     code = content_of(await connection.fetchrow("SELECT * FROM messages"))["code"]
     await connection.execute("UPDATE customer_signups SET mobile = '7770000'")
-    assert await customer_signup.finish(connection, OPERATOR, MASTER, TOKEN, code, NOW) is None
+    finish = FinishSignUp(OPERATOR, customer_signups.of_request(MASTER, TOKEN), TOKEN, code)
+    with pytest.raises(RefusedError):
+        await decided(connection, finish, NOW)
     await connection.execute("UPDATE customer_signups SET mobile = '7775555', attempts = 0")
-    assert await customer_signup.finish(connection, OPERATOR, MASTER, TOKEN, code, NOW)
+    assert (await decided(connection, finish, NOW)).mobile == "7775555"
 
 
 async def test_an_access_token_keeps_its_client_and_scope(people: People, dsn: str) -> None:

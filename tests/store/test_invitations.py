@@ -12,8 +12,6 @@ from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.messages import InvitationContent
 from laari.rules.people.invitations import Offer
 from laari.rules.people_records import PersonId
-from laari.store.merchants import merchants
-from laari.store.merchants.signup import sign_up
 from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations
@@ -23,6 +21,7 @@ from tests import people
 from tests.actors import MASTER, OPERATOR
 from tests.factors import turned_on
 from tests.logins import opened, password_link, reset_password, use_link
+from tests.making import make_merchant, sign_up
 from tests.messages.outbox import content_of
 from tests.people import RefusedError, decided
 
@@ -39,7 +38,7 @@ async def connection(dsn: str):
 
 @pytest.fixture
 async def shop(connection: asyncpg.Connection) -> str:
-    made = await merchants.create(
+    made = await make_merchant(
         connection, OPERATOR, bytes(32), name="Shop", mode="live", email="owner@b.mv"
     )
     return made.merchant.id
@@ -109,7 +108,7 @@ async def test_only_the_digest_is_stored(connection, shop: str) -> None:
 
 
 async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop: str) -> None:
-    other = await merchants.create(
+    other = await make_merchant(
         connection, OPERATOR, bytes(32), name="Other", mode="live", email="a@b.mv"
     )
     token = await invite(connection, shop)
@@ -118,7 +117,7 @@ async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop:
     assert found.is_known
     before = await logins.of_person(connection, "a@b.mv")
     # A second person with a login, who does not work for the inviting merchant.
-    await merchants.create(connection, OPERATOR, bytes(32), name="T", mode="live", email="c@b.mv")
+    await make_merchant(connection, OPERATOR, bytes(32), name="T", mode="live", email="c@b.mv")
     stranger = await persons.find(connection, "c@b.mv")
     assert stranger is not None
     owner = await owner_of(connection)
@@ -139,7 +138,7 @@ async def test_a_stranger_who_signed_up_with_the_address_gains_nothing(connectio
         connection, OPERATOR, bytes(32), 9, name="S", email="a@b.mv", password="theirs"
     )
     stranger = await opened(connection, "a@b.mv", NOW)
-    made = await merchants.create(
+    made = await make_merchant(
         connection, OPERATOR, bytes(32), name="Shop", mode="live", email="owner@b.mv"
     )
     token = await invite(connection, made.merchant.id)
@@ -188,7 +187,7 @@ async def test_a_link_that_the_inviter_saw_does_not_prove_the_address(connection
     assert place.merchant_id is not None
     token = await invite(connection, place.merchant_id, "boss@big.mv", by=attacker)
     assert await accept(connection, token, password_hash="the attacker's") is not None
-    made = await merchants.create(
+    made = await make_merchant(
         connection, OPERATOR, bytes(32), name="Big", mode="live", email="boss@big.mv", password="p"
     )
     assert made.password == "p"  # not the attacker's

@@ -33,7 +33,6 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
 from laari.store.merchants import merchants
 from laari.store.people import (
-    customers,
     failed_logins,
 )
 from laari.store.people.acting import acting
@@ -47,6 +46,7 @@ from tests import people, shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
 from tests.logins import password_link, set_password, use_link
+from tests.making import NewMerchant, make_customer, make_merchant
 from tests.people import decided
 
 PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
@@ -70,8 +70,8 @@ def _read(text: str | None) -> Any:
     return None if text is None else msgspec.json.decode(text)
 
 
-async def make_shop(connection: asyncpg.Connection) -> merchants.NewMerchant:
-    return await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+async def make_shop(connection: asyncpg.Connection) -> NewMerchant:
+    return await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
 
 
 async def with_people(connection: asyncpg.Connection, merchant_id: str) -> str:
@@ -175,7 +175,7 @@ async def test_uses_and_clocks_and_balances_fire_nothing(connection) -> None:
 
 
 async def test_only_a_digest_of_a_password_is_written(connection) -> None:
-    made = await customers.create(
+    made = await make_customer(
         connection, OPERATOR, name="A", mode="live", tier="basic", password="secret"
     )
     await set_password(connection, PERSON, CustomerId(made.id), "new-hash")
@@ -190,7 +190,7 @@ async def test_no_secret_is_in_the_journal(connection) -> None:
     shop = await make_shop(connection)
     client, secret = await shops.create_client(connection, OPERATOR, MASTER, shop.merchant.id, "")
     _, rotated = await shops.rotate_key(connection, OPERATOR, bytes(32), shop.merchant.id)
-    made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
+    made = await make_customer(connection, OPERATOR, name="A", mode="live", tier="basic")
     text = str(await connection.fetch("SELECT * FROM journal"))
     for secret_value in (shop.secret_key, secret, rotated, made.api_key, made.password):
         assert secret_value not in text
@@ -350,7 +350,7 @@ async def test_an_entry_of_an_earlier_transaction_is_not_enough(connection) -> N
 
 async def test_commands_of_one_batch_have_an_entry_each(dsn: str, connection) -> None:
     """The row is written once, with its last values; the entries lead there."""
-    made = await customers.create(
+    made = await make_customer(
         connection, OPERATOR, name="A", mode="live", tier="basic", mobile="7771234"
     )
     runner = BatchRunner(dsn, "http://laari.test", keys=keys_of(MASTER))
@@ -425,7 +425,7 @@ async def test_a_command_whose_entry_cannot_be_written_does_nothing(dsn: str, co
 
 
 async def test_commands_on_wallets_keep_the_state_complete(dsn: str, connection) -> None:
-    made = await customers.create(
+    made = await make_customer(
         connection, OPERATOR, name="A", mode="live", tier="basic", balance=500
     )
     runner = BatchRunner(dsn, "http://laari.test")
@@ -475,7 +475,7 @@ async def test_sandbox_controls_name_their_caller(dsn: str, connection) -> None:
 
 
 async def test_a_customers_own_key_names_the_customer(connection) -> None:
-    made = await customers.create(
+    made = await make_customer(
         connection, OPERATOR, name="A", mode="live", tier="basic", key_with=MASTER
     )
     customer = Actor("customer", "cus_1")
@@ -525,7 +525,7 @@ async def test_an_address_is_removed_after_its_time_and_seals_stay_valid(
 
 
 async def test_failed_log_ins_add_up_by_day(connection) -> None:
-    made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
+    made = await make_customer(connection, OPERATOR, name="A", mode="live", tier="basic")
     who, late = CustomerId(made.id), datetime(2026, 11, 17, 18, 59, tzinfo=UTC)
     midnight = late + timedelta(minutes=1)  # in the Maldives
     for at, attempts in ((late, 1), (late, 2), (midnight, 1)):

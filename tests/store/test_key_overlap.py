@@ -13,6 +13,7 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests import shops
 from tests.actors import OPERATOR, change
+from tests.making import make_merchant
 from tests.people import RefusedError
 
 MASTER_KEY = bytes(range(32))
@@ -25,8 +26,8 @@ async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
         yield connection
 
 
-async def make_merchant(connection: asyncpg.Connection) -> tuple[str, str]:
-    new = await merchants.create(connection, OPERATOR, MASTER_KEY, name="Shop", mode="sandbox")
+async def a_merchant(connection: asyncpg.Connection) -> tuple[str, str]:
+    new = await make_merchant(connection, OPERATOR, MASTER_KEY, name="Shop", mode="sandbox")
     return new.merchant.id, new.secret_key
 
 
@@ -53,7 +54,7 @@ async def end_overlap(connection: asyncpg.Connection, merchant_id: str, when: st
 
 
 async def test_both_keys_work_during_the_overlap(connection: asyncpg.Connection) -> None:
-    merchant_id, old = await make_merchant(connection)
+    merchant_id, old = await a_merchant(connection)
     found, new = await shops.rotate_key(connection, OPERATOR, MASTER_KEY, merchant_id, DAY)
     assert await working(connection, old, new) == [old, new]
     assert await working(connection, old) == [old]
@@ -79,7 +80,7 @@ async def test_both_keys_work_during_the_overlap(connection: asyncpg.Connection)
 async def test_the_old_key_ends_at_the_exact_moment_and_the_new_one_signs(
     connection: asyncpg.Connection, end: str, is_over: bool
 ) -> None:
-    merchant_id, old = await make_merchant(connection)
+    merchant_id, old = await a_merchant(connection)
     new = await rotate(connection, merchant_id)
     assert await signing(connection, merchant_id) == old
     async with connection.transaction():  # the database's clock stands still in it
@@ -91,7 +92,7 @@ async def test_the_old_key_ends_at_the_exact_moment_and_the_new_one_signs(
 
 
 async def test_without_an_overlap_the_old_key_ends_at_once(connection: asyncpg.Connection) -> None:
-    merchant_id, old = await make_merchant(connection)
+    merchant_id, old = await a_merchant(connection)
     new = await rotate(connection, merchant_id, timedelta())
     assert await working(connection, old, new) == [new]
     assert await signing(connection, merchant_id) == new
@@ -102,7 +103,7 @@ async def test_without_an_overlap_the_old_key_ends_at_once(connection: asyncpg.C
 async def test_a_second_overlap_is_refused_and_changes_nothing(
     connection: asyncpg.Connection,
 ) -> None:
-    merchant_id, old = await make_merchant(connection)
+    merchant_id, old = await a_merchant(connection)
     new = await rotate(connection, merchant_id)
     before = await connection.fetchrow("SELECT * FROM merchants")
     with pytest.raises(RefusedError, match="still works"):
@@ -117,7 +118,7 @@ async def test_a_second_overlap_is_refused_and_changes_nothing(
 async def test_a_stolen_key_ends_at_once_also_during_an_overlap(
     connection: asyncpg.Connection,
 ) -> None:
-    merchant_id, old = await make_merchant(connection)
+    merchant_id, old = await a_merchant(connection)
     new = await rotate(connection, merchant_id)
     third = await rotate(connection, merchant_id, timedelta())
     assert await working(connection, old, new, third) == [third]
@@ -126,7 +127,7 @@ async def test_a_stolen_key_ends_at_once_also_during_an_overlap(
 
 
 async def test_the_old_key_can_be_ended_before_its_time(connection: asyncpg.Connection) -> None:
-    merchant_id, old = await make_merchant(connection)
+    merchant_id, old = await a_merchant(connection)
     new = await rotate(connection, merchant_id)
     for _ in range(2):  # a second time changes nothing
         assert (await shops.end_old_key(connection, OPERATOR, merchant_id)).old_key_until is None
@@ -137,7 +138,7 @@ async def test_the_old_key_can_be_ended_before_its_time(connection: asyncpg.Conn
 
 
 async def test_another_merchants_keys_are_untouched(connection: asyncpg.Connection) -> None:
-    (one, _), (other, key) = await make_merchant(connection), await make_merchant(connection)
+    (one, _), (other, key) = await a_merchant(connection), await a_merchant(connection)
     other_new = await rotate(connection, other)
     await rotate(connection, one)
     await rotate(connection, one, timedelta())
@@ -149,7 +150,7 @@ async def test_another_merchants_keys_are_untouched(connection: asyncpg.Connecti
 async def test_of_rotations_at_once_one_wins_and_no_key_is_lost(
     dsn: str, connection: asyncpg.Connection
 ) -> None:
-    merchant_id, old = await make_merchant(connection)
+    merchant_id, old = await a_merchant(connection)
 
     async def one() -> str | None:
         async with connection_to(dsn) as own:
@@ -176,7 +177,7 @@ async def test_of_rotations_at_once_one_wins_and_no_key_is_lost(
 async def test_no_half_of_an_old_key_can_be_stored(
     connection: asyncpg.Connection, half: str
 ) -> None:
-    merchant_id, _ = await make_merchant(connection)
+    merchant_id, _ = await a_merchant(connection)
     await rotate(connection, merchant_id)
     with pytest.raises(asyncpg.CheckViolationError):
         await change(connection, f"UPDATE merchants SET {half}")

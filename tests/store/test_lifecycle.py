@@ -30,10 +30,10 @@ from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 STATUSES: tuple[PaymentStatus, ...] = get_args(PaymentStatus)
@@ -111,7 +111,7 @@ WAYS: dict[State, tuple[tuple[Action, ...], int]] = {
 async def bench(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Bench]:
     runner = BatchRunner(dsn, "http://laari.test")
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
         await runner.run([SetSandboxWallet(tenant, OPERATOR, 1_000_000, "business")], 1.0)
         yield Bench(connection, runner, tenant, request.param)

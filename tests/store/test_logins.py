@@ -3,15 +3,16 @@
 import pytest
 
 from laari.rules.records import Mode
-from laari.store.people import customers, logins
+from laari.store.people import logins
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
+from tests.making import make_customer
 
 
 @pytest.mark.parametrize("mode", ["live", "sandbox"])
 async def test_a_contact_of_the_other_mode_logs_nobody_in(dsn: str, mode: Mode) -> None:
     async with connection_to(dsn) as connection:
-        made = await customers.create(
+        made = await make_customer(
             connection,
             OPERATOR,
             name="A",

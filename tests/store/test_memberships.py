@@ -11,15 +11,13 @@ from laari.rules.merchants.settings import RequireFactor
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import PersonId
-from laari.store.merchants import merchants
-from laari.store.merchants.merchants import OwnerRefusedError
-from laari.store.merchants.signup import sign_up
 from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.reads.people import memberships, persons
 from tests import people
 from tests.actors import MASTER, OPERATOR, change
 from tests.logins import opened
+from tests.making import make_merchant, sign_up
 from tests.people import RefusedError
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -34,7 +32,7 @@ async def connection(dsn: str):
 
 
 async def shop(connection: asyncpg.Connection, **options) -> str:
-    made = await merchants.create(
+    made = await make_merchant(
         connection, OPERATOR, bytes(32), **{"name": "Shop", "mode": "live", **options}
     )
     return made.merchant.id
@@ -51,7 +49,7 @@ async def roles(connection, merchant_id: str | None) -> dict[str, str]:
 
 async def test_one_person_works_for_several_merchants_with_one_password(connection) -> None:
     first = await shop(connection, name="B", email="a@b.mv")
-    made = await merchants.create(
+    made = await make_merchant(
         connection, OPERATOR, bytes(32), name="A", mode="live", email="a@b.mv", password="ignored"
     )
     assert made.password is None
@@ -238,17 +236,6 @@ async def test_a_membership_that_is_added_during_the_removal_waits_for_it(
     finally:
         await other.close()
     assert await roles(connection, second) == {"b@b.mv": "owner", "c@b.mv": "manager"}
-
-
-async def test_a_sign_up_gives_nobody_power_over_a_person_who_exists(connection) -> None:
-    await shop(connection, mode="sandbox", email="a@b.mv", password="theirs")
-    with pytest.raises(OwnerRefusedError):
-        await sign_up(
-            connection, OPERATOR, bytes(32), 9, name="Shop", email="a@b.mv", password="mine"
-        )
-    assert await connection.fetchval("SELECT count(*) FROM merchants") == 1
-    login = await logins.of_person(connection, "a@b.mv")
-    assert login is not None
 
 
 async def test_a_stranger_who_signed_up_with_an_address_is_locked_out_of_the_real_role(

@@ -25,11 +25,10 @@ from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
+from tests.making import make_customer, make_merchant
 from tests.sampling import some_of
 
 MODES: tuple[Mode, Mode] = ("live", "sandbox")
@@ -90,11 +89,11 @@ async def prepare(dsn: str, mode: Mode) -> tuple[Any, ...]:
         return outcome
 
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode=mode)
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode=mode)
         tenant = await tenants.of_merchant(connection, shop.merchant.id, mode)
         accounts = {
             each: (
-                await customers.create(
+                await make_customer(
                     connection,
                     OPERATOR,
                     name=each,
@@ -320,7 +319,7 @@ async def test_an_account_that_does_not_exist_finds_nothing(unchanged: Meeting) 
 )
 async def test_sandbox_controls_do_not_exist_in_live_mode(dsn: str, command: Any) -> None:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
     runner = BatchRunner(dsn, "http://laari.test")
     [outcome] = await runner.run([command(tenant)], 1.0)
@@ -361,7 +360,7 @@ async def test_an_attempt_in_processing_is_its_own_payers(unchanged: Meeting, co
 
 
 async def _another(meeting: Meeting) -> Payer:
-    made = await customers.create(
+    made = await make_customer(
         meeting.connection,
         OPERATOR,
         name="B",

@@ -11,9 +11,9 @@ from laari.rules.banking.open_lines import AssignLine
 from laari.rules.banking.payout_runs import CancelPayout, CancelRun
 from laari.rules.banking.payouts import in_effect
 from laari.rules.records import BankAccount
-from laari.store.people import customers
 from laari.store.reads.money import bank
 from tests.actors import OPERATOR
+from tests.making import make_customer
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 
 DAY = date(2026, 11, 18)
@@ -74,7 +74,7 @@ async def test_a_line_that_names_two_wallets_waits_for_a_person(dsn: str) -> Non
 
 async def test_unallocated_money_does_not_go_to_a_sandbox(dsn: str) -> None:
     async with a_shop(dsn) as shop:
-        sandbox = await customers.create(
+        sandbox = await make_customer(
             shop.connection, OPERATOR, name="Nobody", mode="sandbox", tier="basic"
         )
         await import_line(shop, StatementLine(2, DAY, "FT1", "No idea", 500, None))

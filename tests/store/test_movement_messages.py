@@ -24,13 +24,13 @@ from laari.rules.people_records import CustomerId, PersonId, show_whose
 from laari.rules.records import MessageChoice, MessageKind
 from laari.rules.refusals import Refusal
 from laari.store import movement_messages
-from laari.store.merchants.signup import sign_up
 from laari.store.people.notices import Outbox
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import message_choices
 from tests import shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.whole_books import ANSWERS
+from tests.making import sign_up
 from tests.messages.outbox import content_of
 from tests.people import decided
 from tests.store.payout_books import Shop, a_shop, bank_account

@@ -17,11 +17,11 @@ from laari.rules.payments import payments as payment_rules
 from laari.rules.records import Tenant
 from laari.rules.wallets import SetSandboxWallet
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import authorizations, payment_requests, payments, tenants
 from laari.store.reads.listing import Window, page
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 
 NOW = datetime.now(UTC).replace(microsecond=500_000) + timedelta(hours=2)
 INSTANT = timedelta(microseconds=1)
@@ -84,7 +84,7 @@ async def test_sql_and_the_rules_agree_on_what_is_overdue(dsn: str, table: str) 
     runner = BatchRunner(dsn, "http://laari.test")
     store = payments if table == "payments" else payment_requests
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
         await runner.run([SetSandboxWallet(tenant, OPERATOR, 1_000_000, "business")], 1.0)
         await make(runner, tenant, table)
@@ -111,7 +111,7 @@ async def test_sql_and_the_rules_agree_on_what_is_overdue(dsn: str, table: str) 
 async def test_sql_and_the_rules_agree_on_which_authorizations_have_expired(dsn: str) -> None:
     runner = BatchRunner(dsn, "http://laari.test")
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
         payer = Payer(shop.sandbox_account, "sandbox")
         approve = authorization_rules.ApproveAuthorization
@@ -148,7 +148,7 @@ async def test_the_worker_finds_the_requests_that_are_overdue_on_their_tenants_c
 ) -> None:
     runner = BatchRunner(dsn, "http://laari.test")
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
         await make(runner, tenant, "payment_requests")
         await move_deadlines(connection, "payment_requests", shop.sandbox_account)

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from laari.rules.people.passkeys import KNOWN, STALE, EndPasskeys
 from laari.rules.people_records import Passkey
 from laari.rules.refusals import Refusal
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import passkeys
 from tests.actors import OPERATOR, change
 from tests.deciding import decide, done
+from tests.making import make_customer
 from tests.passkeys import Authenticator, add_passkey, adding, using
 
 BOTH = frozenset({"email", "sms"})
@@ -31,7 +31,7 @@ async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
 
 async def new_customer(connection: asyncpg.Connection, **contacts: Any) -> UUID:
     values = {"name": "Aisha", "mode": "live", "tier": "basic", **contacts}
-    return (await customers.create(connection, OPERATOR, **values)).id
+    return (await make_customer(connection, OPERATOR, **values)).id
 
 
 async def test_of_two_customers_with_one_credential_at_once_one_gets_it(

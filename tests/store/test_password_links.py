@@ -12,12 +12,13 @@ from laari.rules import terms
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode
 from laari.rules.people.persons import NewLogin
 from laari.rules.people_records import CustomerId, PersonId
-from laari.store.people import customers, logins, sessions
+from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_sessions
 from laari.store.reads.people import password_links
 from tests.actors import MASTER, OPERATOR
 from tests.logins import opened, password_link, set_password, use_link
+from tests.making import make_customer
 from tests.messages.outbox import content_of
 from tests.people import ORIGIN, RefusedError, add, decided
 
@@ -41,7 +42,7 @@ async def person(connection: asyncpg.Connection) -> PersonId:
 
 
 async def new_customer(connection: asyncpg.Connection, **contacts: str) -> CustomerId:
-    made = await customers.create(
+    made = await make_customer(
         connection, OPERATOR, name="Aisha", mode="live", tier="basic", **contacts
     )
     return CustomerId(made.id)
@@ -204,7 +205,7 @@ async def test_without_a_way_to_reach_the_person_nothing_is_written(
 
 
 async def test_a_sandbox_customer_gets_no_message(connection: asyncpg.Connection) -> None:
-    made = await customers.create(
+    made = await make_customer(
         connection, OPERATOR, name="Aisha", mode="sandbox", tier="basic", email="a@example.mv"
     )
     await send(connection, CustomerId(UUID(str(made.id))))

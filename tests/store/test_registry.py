@@ -21,10 +21,10 @@ from laari.rules.world import REGISTRY, KeyCounts, Needs, World
 from laari.store.batch.load import load
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.tables import KeyedStatements, Statements
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 
 NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
@@ -68,7 +68,9 @@ LOOKUP_KEYS: dict[str, Any] = {
     "fund_movement_counts": 1,
     "tenants": 1,
     "live_tenants": "merchant",
-    "new_tenants": "merchant",
+    "new_tenants": ("merchant", "live"),
+    "new_accounts": "customer",
+    "merchants_held": 5,
     "open_applications": "merchant",
     "client_owners": "client",
     "pairing_codes": b"digest",
@@ -114,7 +116,9 @@ FOUND: dict[str, Any] = {
     "members": {"merchant": {}},
     "invited": {"merchant": set()},
     "places": {UUID(int=7): {}},
-    "new_tenants": {"merchant": 1},
+    "new_tenants": {("merchant", "live"): 1},
+    "new_accounts": {"customer": 7_700_000_000_001},
+    "merchants_held": {5: 0},
     "client_counts": {"merchant": 0},
     "till_names": {1: ()},
     "devices_of_till": {UUID(int=7): ()},
@@ -182,6 +186,8 @@ def test_rows_that_name_others_come_before_them() -> None:
             ("persons", "log_ins_of"),
         ),
         *(("link_owners", "persons"), ("link_owners", "customers"), ("customers", "log_ins_of")),
+        *(("customer_signups", "new_accounts"), ("customer_signups", "contact_holders")),
+        *(("contact_changes", "contact_holders"), ("new_accounts", "wallets")),
         *(("wallets", "sandbox_shops"), ("wallets", "wallet_key_counts")),
         ("log_ins_of", "log_ins"),
         *(("open_applications", "applications"), ("person_days", "funds")),
@@ -364,7 +370,7 @@ async def test_a_command_that_was_decided_without_its_lock_fails(dsn: str) -> No
 async def test_a_shared_row_cannot_be_changed(dsn: str) -> None:
     """Many hold it together: what one wrote would be hidden from the others."""
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         merchant_id = shop.merchant.id
         needs = Needs()
         needs.lock(World.merchants, merchant_id)

@@ -8,14 +8,14 @@ import asyncpg
 import pytest
 
 from laari.rules.people_records import CustomerId, PersonId
-from laari.store.merchants import merchants
-from laari.store.people import customers, logins, sessions
+from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions
 from laari.store.reads.people import memberships
 from laari.store.secrets import derive
 from tests.actors import MASTER, OPERATOR, change
 from tests.logins import opened, reset_password, set_password, whose
+from tests.making import NewCustomer, make_customer, make_merchant, sign_up
 from tests.people import RefusedError
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -28,8 +28,8 @@ async def connection(dsn: str):
     await connection.close()
 
 
-async def person(connection: asyncpg.Connection, **contacts: str) -> customers.NewCustomer:
-    return await customers.create(
+async def person(connection: asyncpg.Connection, **contacts: str) -> NewCustomer:
+    return await make_customer(
         connection, OPERATOR, name="Ali", mode="live", tier="basic", password="secret", **contacts
     )
 
@@ -114,7 +114,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
     connection, dsn: str, kind: str
 ) -> None:
     """The session is being opened while the change is under way, in each order of the two."""
-    await merchants.create(connection, OPERATOR, bytes(32), name="S", mode="live", email="a@s.mv")
+    await make_merchant(connection, OPERATOR, bytes(32), name="S", mode="live", email="a@s.mv")
     named = (await person(connection)).id if kind == "customer" else "a@s.mv"
     who = await whose(connection, named)
     old = await logins.password_hash_of(connection, who)
@@ -158,23 +158,16 @@ async def test_all_people_and_live_customers_have_to_change_an_operators_passwor
         return session.must_change
 
     made: dict[str, UUID | str] = {"user sandbox only": "only@shop.mv"}
-    await merchants.create(
-        connection,
-        OPERATOR,
-        bytes(32),
-        name="Shop",
-        mode="sandbox",
-        email="only@shop.mv",
-        must_change=True,
-        sandbox_only=True,
+    await sign_up(
+        connection, OPERATOR, bytes(32), 9, name="Shop", email="only@shop.mv", must_change=True
     )
     for mode in ("live", "sandbox"):
-        customer = await customers.create(
+        customer = await make_customer(
             connection, OPERATOR, name="Ali", mode=mode, tier="basic", must_change=True
         )
         made[f"customer {mode}"] = customer.id
         email = f"{mode}@shop.mv"
-        await merchants.create(
+        await make_merchant(
             connection, OPERATOR, bytes(32), name="Shop", mode=mode, email=email, must_change=True
         )
         made[f"user {mode}"] = email
@@ -193,7 +186,7 @@ async def test_all_people_and_live_customers_have_to_change_an_operators_passwor
 
 
 async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
-    made = await merchants.create(
+    made = await make_merchant(
         connection,
         OPERATOR,
         bytes(32),
@@ -242,7 +235,7 @@ async def test_a_customer_is_found_by_each_contact_and_a_number_is_a_mobile_firs
 
 
 async def test_a_merchants_own_sandbox_customer_has_no_log_in(connection) -> None:
-    await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+    await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="live")
     changed = await change(
         connection, "UPDATE customers SET mobile = '7770000' WHERE sandbox_of IS NOT NULL"
     )
@@ -252,7 +245,7 @@ async def test_a_merchants_own_sandbox_customer_has_no_log_in(connection) -> Non
 
 
 async def test_lists_of_sessions_are_bounded(connection) -> None:
-    made = await merchants.create(
+    made = await make_merchant(
         connection, OPERATOR, bytes(32), name="Shop", mode="live", email="many@shop.mv"
     )
     this = derive(MASTER, "session", await opened(connection, "many@shop.mv", NOW))

@@ -18,7 +18,6 @@ from laari.spine.engine import OutcomeUnknown, Spine
 from laari.spine.gather import Coalesced
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import installation
-from laari.store.people import customers
 from laari.store.postgres import migrate
 from laari.store.postgres import pool as pool_module
 from laari.store.postgres.connect import (
@@ -30,6 +29,7 @@ from laari.store.postgres.connect import (
 )
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests.actors import OPERATOR, change
+from tests.making import make_customer
 from tests.silence import Proxy, proxy_to
 
 pytestmark = pytest.mark.ci
@@ -254,7 +254,7 @@ async def test_a_batch_on_a_silent_connection_is_run_on_another(proxy: Proxy, sp
 
 async def test_a_commit_that_goes_unanswered_is_not_run_again(proxy: Proxy, spine: Spine) -> None:
     async with connection_to(proxy.dsn) as connection:
-        customer = await customers.create(
+        customer = await make_customer(
             connection, OPERATOR, name="Aisha", mode="live", tier="basic", balance=0, password="x"
         )
     top_up = MoveMoney(OPERATOR, None, customer.account, "topup", 500, "Cash")

@@ -18,12 +18,11 @@ from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.search import search
 from tests.actors import OPERATOR, PERSON
+from tests.making import make_customer, make_merchant
 
 TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers")
 
@@ -72,9 +71,9 @@ async def test_nothing_of_another_tenant_is_found(dsn: str, mode: Mode) -> None:
             ]
             return [tuple(row) for rows in found for row in rows]
 
-        own = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode=mode)
-        other = await merchants.create(connection, OPERATOR, bytes(32), name="Other", mode=mode)
-        customer = await customers.create(
+        own = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode=mode)
+        other = await make_merchant(connection, OPERATOR, bytes(32), name="Other", mode=mode)
+        customer = await make_customer(
             connection, OPERATOR, name="A", mode=mode, tier="business", balance=10_000, vpa="payer"
         )
         tenant = await tenants.of_merchant(connection, own.merchant.id, mode)
@@ -105,10 +104,8 @@ async def test_the_search_finds_nothing_of_another_tenant(dsn: str) -> None:
     """By none of the things that people have at hand, a customer's receipt among them."""
     runner = BatchRunner(dsn, "http://laari.test")
     async with connection_to(dsn) as connection:
-        own = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
-        other = await merchants.create(
-            connection, OPERATOR, bytes(32), name="Other", mode="sandbox"
-        )
+        own = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        other = await make_merchant(connection, OPERATOR, bytes(32), name="Other", mode="sandbox")
         tenant = await tenants.of_merchant(connection, own.merchant.id, "sandbox")
         payer = Payer(tenant.sandbox_account, "sandbox")
         draft = payments.PaymentDraft("reference", 100, bill_number="bill")

@@ -19,11 +19,11 @@ from laari.spine.engine import Spine
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import daily_figures
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.money import tills
 from tests.actors import OPERATOR, PERSON
+from tests.making import make_merchant
 
 NOW = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)  # one in the morning
 
@@ -64,7 +64,7 @@ class Counter(NamedTuple):
 @pytest.fixture
 async def counter(dsn: str) -> AsyncIterator[Counter]:
     async with connection_to(dsn) as connection:
-        made = await merchants.create(
+        made = await make_merchant(
             connection, OPERATOR, bytes(32), name="Shop", mode="sandbox", fee_bps=100
         )
         tenant = await tenants.of_merchant(connection, made.merchant.id, "sandbox")
@@ -193,9 +193,7 @@ async def test_other_merchants_and_modes_have_their_own_tills(counter: Counter, 
     await counter.pay()
     await counter.close()
     async with connection_to(dsn) as connection:
-        other = await merchants.create(
-            connection, OPERATOR, bytes(32), name="Other", mode="sandbox"
-        )
+        other = await make_merchant(connection, OPERATOR, bytes(32), name="Other", mode="sandbox")
         tenant = await tenants.of_merchant(connection, other.merchant.id, "sandbox")
         assert await tills.show_open(connection, tenant.id) == []
         assert await tills.closings(connection, tenant.id, None, 10) == ([], None)

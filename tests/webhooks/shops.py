@@ -16,6 +16,7 @@ from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 from tests.webhooks.receivers import Receiver
 
 MASTER_KEY = b"m" * 32
@@ -29,7 +30,7 @@ class Shop(NamedTuple):
 
 
 async def open_shop(connection: asyncpg.Connection, url: str | None) -> Shop:
-    new = await merchants.create(
+    new = await make_merchant(
         connection, OPERATOR, MASTER_KEY, name="Shop", mode="live", webhook_url=url
     )
     tenant_id = await connection.fetchval(

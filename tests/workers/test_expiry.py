@@ -18,12 +18,12 @@ from laari.rules.records import Tenant
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.merchants import merchants
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.purge import purge_access_tokens
 from laari.store.reads import tenants
 from laari.workers.expiry import expire_overdue_requests
 from tests.actors import OPERATOR
+from tests.making import make_merchant
 
 SOON = timedelta(seconds=60)
 
@@ -47,7 +47,7 @@ async def spine(dsn: str) -> AsyncIterator[Spine]:
 
 async def new_tenant(dsn: str) -> Tenant:
     async with connection_to(dsn) as connection:
-        new = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        new = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         return await tenants.of_merchant(connection, new.merchant.id, "sandbox")
 
 

@@ -1,6 +1,7 @@
 """`POST /sandbox/merchants` makes a sandbox merchant for anybody, if LAARI_SANDBOX_SIGNUP is on."""
 
 import math
+import os
 import time
 from typing import Literal
 
@@ -15,23 +16,26 @@ from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refus
 from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.actors import Actor
+from laari.rules.calendar import show as show_time
+from laari.rules.ids import new_merchant_id
+from laari.rules.merchants.new_merchants import (
+    SANDBOX_BALANCE,
+    SANDBOX_TIER,
+    MerchantDraft,
+    NewMerchant,
+    NewOwner,
+    SignUpMerchant,
+)
 from laari.rules.money import MAX_FEE_FIXED
 from laari.rules.people.contacts import read_email
+from laari.rules.people.persons import NewLogin
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
-from laari.store.merchants import merchants
-from laari.store.merchants.merchants import (
-    SANDBOX_BALANCE,
-    SANDBOX_TIER,
-    NewMerchant,
-    OwnerRefusedError,
-)
-from laari.store.merchants.signup import sign_up
 from laari.store.people.passwords import new_password
 from laari.store.people.sessions import PersonSession
-from laari.store.people.wallet_keys import sandbox_wallet_key
+from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 
 ENDPOINT = Endpoint(
     path="/sandbox/merchants",
@@ -150,29 +154,40 @@ class SignUp:
         fields = _read_fields(request)
         if isinstance(fields, Refusal):
             return refused(fields)
-        made = await make_merchant(self._backend, request, fields)
+        password = None if fields.email is None else new_password()
+        made = await make_merchant(self._backend, request, fields, password)
         if isinstance(made, Refusal):
             return refused(made)
-        return Reply(201, to_json(self._shown(made, fields.email)))
+        shown = self._shown(made, fields.email, password)
+        return Reply(201, to_json(shown))
 
-    def _shown(self, made: NewMerchant, email: str | None) -> SandboxMerchant:
+    def _shown(self, made: NewMerchant, email: str | None, password: str | None) -> SandboxMerchant:
         """The output of `laari merchant create --json`, and the customer for a first test."""
+        merchant, account = made.merchant, made.merchant.sandbox_account
         settings = self._backend.settings
         customer = SandboxCustomer(
-            account_number=str(made.sandbox_account),
-            api_key=sandbox_wallet_key(self._backend.master_key, made.sandbox_account),
+            account_number=str(account),
+            api_key=sandbox_wallet_key(self._backend.master_key, account),
             vpa=settings.sandbox_vpa,
             email=settings.sandbox_email,
             balance=SANDBOX_BALANCE,
             tier=SANDBOX_TIER,
         )
         return SandboxMerchant(
-            **merchants.described(made.merchant),
+            merchant_id=merchant.id,
+            name=merchant.name,
+            mode="sandbox",
+            active=merchant.active,
+            webhook_url=merchant.webhook_url,
+            webhooks=merchant.webhooks_enabled,
+            fee_bps=merchant.fee_bps,
+            fee_fixed=merchant.fee_fixed,
+            created_at=show_time(merchant.created_at),
             secret_key=made.secret_key,
             webhook_secret=made.secret_key,  # webhooks are signed with the secret key
             customer=customer,
             email=email or UNSET,
-            password=made.password or UNSET,
+            password=password or UNSET,
         )
 
 
@@ -208,31 +223,23 @@ async def make_merchant(
     actor = Actor("service", "sign-up", address=request.client)
     if owner is not None:
         actor = Actor("person", owner.email, "owner", request.client)
-    password_hash = None
+    new_owner = None if owner is None else NewOwner(owner.email)
     try:
         if fields.email is not None:
-            password = password or new_password()
+            assert password is not None  # the caller has chosen or made it
             password_hash = await backend.hashing.hash(
                 password, rank=LAST, disconnected=request.disconnected
             )
-        made = await backend.write(
-            sign_up,
-            actor,
-            backend.master_key,
-            backend.settings.sandbox_merchants,
-            name=fields.name,
-            fee_bps=fields.fee_bps,
-            fee_fixed=fields.fee_fixed,
-            webhook_url=fields.webhook_url,
-            email=fields.email,
-            password=password,
-            password_hash=password_hash,
-            owner=None if owner is None else owner.email,
-        )
+            new_owner = NewOwner(fields.email, NewLogin(password_hash, proven=False))
     except Overloaded as full:
         return refuse("service_unavailable")._replace(retry_after=full.retry_after)
-    except OwnerRefusedError as error:
-        return refuse("conflict", str(error)) if owner else invalid("email", str(error))
-    if made is None:
-        return refuse("service_unavailable", "This sandbox cannot hold more merchants.")
-    return made
+    draft = MerchantDraft(
+        name=fields.name,
+        mode="sandbox",
+        fee_bps=fields.fee_bps,
+        fee_fixed=fields.fee_fixed,
+        webhook_url=fields.webhook_url,
+    )
+    merchant_id, most = new_merchant_id(os.urandom), backend.settings.sandbox_merchants
+    command = SignUpMerchant(actor, merchant_id, draft, most, new_owner)
+    return await backend.spine.submit(command)

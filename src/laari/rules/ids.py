@@ -82,6 +82,10 @@ def new_name(random: Random) -> str:
     return base64.b32encode(random(13)).decode().lower()[:20]
 
 
+def new_merchant_id(random: Random) -> str:
+    return MERCHANT + new_name(random)
+
+
 def new_code(random: Random, digits: int) -> str:
     """Random digits that somebody reads out or types. 64 bits make each equally likely."""
     return f"{int.from_bytes(random(8), 'big') % 10**digits:0{digits}}"

@@ -57,6 +57,19 @@ ContactKind = Literal["mobile", "email"]
 ContactChangeStatus = Literal["waiting", "confirmed", "done", "cancelled", "stopped", "failed"]
 
 
+class CustomerSignUp(Struct, frozen=True):
+    """A sign-up that waits for the code which was sent to the mobile number."""
+
+    digest: bytes  # of the secret of the request
+    mobile: str
+    name: str
+    password_hash: str
+    language: Language
+    code_digest: bytes
+    expires_at: datetime
+    attempts: int = 0  # wrong codes
+
+
 class ContactChange(Struct, frozen=True):
     """A new mobile number or email address of a customer, on its way to its effect."""
 

@@ -18,6 +18,7 @@ from laari.rules.people_records import (
     CustomerIdentity,
     CustomerMessages,
     CustomerNote,
+    CustomerSignUp,
     Invitation,
     LogIn,
     Membership,
@@ -99,6 +100,8 @@ DueKey: TypeAlias = tuple[int, datetime | None]
 MovementKey: TypeAlias = tuple[BankMovementKind, str]
 # A person, and a merchant or the operator (None).
 MembershipKey: TypeAlias = tuple[UUID, str | None]
+# A merchant and a mode.
+TenantKey: TypeAlias = tuple[str, Mode]
 # A merchant, and the moment from which its scheduled fees are in force.
 FeesKey: TypeAlias = tuple[str, datetime]
 # A merchant and an email address.
@@ -200,6 +203,8 @@ class World:
     invitation_links = Lookup[bytes, InvitationKey]()
     # The merchant of an OAuth client, which never changes.
     client_owners = Lookup[str, str]()
+    # The number of merchants, counted up to this one: sign-ups are decided in turn.
+    merchants_held = Lookup[int, int]()
     # A merchant before its people. A command about it or its people locks it for itself.
     merchant_settings = Table[str, MerchantSettings](
         MerchantSettings, "merchants", ("id",), changes_from="name"
@@ -209,8 +214,13 @@ class World:
     # The live tenant of a merchant that is approved for live mode. The lock on the merchant
     # protects it.
     live_tenants = Lookup[str, int]()
-    # A new number for the live tenant of a merchant.
-    new_tenants = Lookup[str, int]()
+    # A new number for the tenant of a merchant in a mode.
+    new_tenants = Lookup[TenantKey, int]()
+    customer_signups = Table[bytes, CustomerSignUp](
+        CustomerSignUp, "customer_signups", ("digest",), changes_from="attempts"
+    )
+    # A new account number, by the name of what gets the wallet. With it come the tiers.
+    new_accounts = Lookup[str, int]()
     # The application of a merchant that waits. The lock on the merchant protects it.
     open_applications = Lookup[str, UUID]()
     applications = Table[UUID, Application](
@@ -289,7 +299,7 @@ class World:
         ContactChange, "contact_changes", ("id",), changes_from="attempts"
     )
     # Customers by a contact of theirs. A unique index decides whose it is.
-    contact_holders = Lookup[tuple[Mode, ContactKind, str], UUID]()
+    contact_holders = Lookup[tuple[Mode, CustomerType, str], UUID]()
     payments = Table[UUID, Payment](Payment, "payments", ("id",), changes_from="status")
     requests = Table[UUID, PaymentRequest](
         PaymentRequest, "payment_requests", ("id",), changes_from="status"

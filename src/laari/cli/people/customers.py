@@ -1,7 +1,9 @@
 """`laari customer`: people with a wallet."""
 
+import os
 import re
-from typing import Any, get_args
+from datetime import UTC, datetime
+from typing import get_args
 
 import click
 
@@ -22,13 +24,15 @@ from laari.operations.customers import (
 )
 from laari.process.open import Service
 from laari.rules import ids
+from laari.rules.banking.wallet_money import CreateCustomer
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.customers import AddNote, SetLanguage
+from laari.rules.people.new_customers import CustomerDraft
 from laari.rules.records import Language, Mode
 from laari.rules.terms import MAX_CUSTOMER_NOTE
-from laari.store.people import customers
+from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
@@ -58,7 +62,16 @@ def customer() -> None:
 @operation
 @needs("customers.change")
 async def create(
-    service: Service, /, vpa: str | None, mode: Mode, password: str | None, **values: Any
+    service: Service,
+    /,
+    name: str,
+    mode: Mode,
+    vpa: str | None,
+    tier: str,
+    *,
+    balance: int,
+    password: str | None,
+    **contacts: str | None,  # mobile, email
 ) -> dict[str, object]:
     """Create a customer with a wallet.
 
@@ -71,24 +84,24 @@ async def create(
             raise LaariError(f"{vpa!r} is not a virtual payment address of this service")
     if password is not None and mode == "live":  # in the sandbox it protects no money
         refuse_weak_password(password)
-    async with connection_to(service.dsn) as connection:
-        new = await customers.create(
-            connection,
-            actor(),
-            mode=mode,
-            vpa=address,
-            password=password,
-            first_password=True,  # the operator knows it
-            key_with=service.master_key,
-            second_person_above=service.settings.second_operator_above,
-            **values,
-        )
+    password = password or new_password()
+    draft = CustomerDraft(
+        name=name,
+        mode=mode,
+        mobile=contacts["mobile"],
+        email=contacts["email"],
+        vpa=address,
+        password_hash=hash_password(password),
+        password_first=True,  # the operator knows it
+    )
+    new_id = ids.new_id(datetime.now(UTC), os.urandom)
+    new = await submit(service, CreateCustomer(actor(), new_id, draft, tier, balance))
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, new.id),
         "account_number": str(new.account),
         "api_key": new.api_key,
-        "password": printed(new.password),
-        "mode": new.mode,
+        "password": printed(password),
+        "mode": mode,
     }
 
 

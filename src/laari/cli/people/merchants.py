@@ -1,5 +1,6 @@
 """`laari merchant`: merchants and their secret keys."""
 
+import os
 from datetime import date, timedelta
 from typing import Any, Literal
 from uuid import UUID
@@ -19,13 +20,16 @@ from laari.rules.calendar import show_or_none, start_of
 from laari.rules.merchants.applications import ApproveMerchant, LiveTerms
 from laari.rules.merchants.fees import SetFees
 from laari.rules.merchants.keys import OLD_KEY_WORKS, EndOldKey, RotateKey
+from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.people.persons import NewLogin
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
 from laari.rules.webhooks import check_webhook_url
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import described
+from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import fees as fee_terms
 from laari.store.reads.money import balances
@@ -72,21 +76,17 @@ async def create(
     The key is not shown again.
     """
     webhook_url = _vetted(service, webhook_url) or None
-    async with connection_to(service.dsn) as connection:
-        new = await merchants.create(
-            connection,
-            actor(),
-            service.master_key,
-            webhook_url=webhook_url,
-            email=email,
-            first_password=True,  # the operator knows it
-            name=name,
-            mode=mode,
-            fee_bps=fee_bps,
-            fee_fixed=fee_fixed,
-        )
-    login = {} if email is None else {"email": email, "password": new.password}
-    return {**described(new.merchant), "secret_key": new.secret_key, **login}
+    draft = MerchantDraft(name, mode, fee_bps, fee_fixed, webhook_url)
+    owner, password = None, new_password()
+    if email is not None:
+        login = NewLogin(hash_password(password), first_password=True)  # the operator knows it
+        owner = NewOwner(email, login)
+    merchant_id = ids.new_merchant_id(os.urandom)
+    new = await submit(service, CreateMerchant(actor(), merchant_id, draft, owner))
+    shown = {**await _shown(service, merchant_id), "secret_key": new.secret_key}
+    if email is not None:
+        shown |= {"email": email, "password": password if new.has_new_password else None}
+    return shown
 
 
 @merchant.command()

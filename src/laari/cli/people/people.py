@@ -31,10 +31,9 @@ from laari.rules.people_records import (
 )
 from laari.rules.records import Language
 from laari.store.merchants import merchants
-from laari.store.people import customers
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads.people import memberships, persons
+from laari.store.reads.people import customers, memberships, persons
 from laari.store.reads.people.memberships import Member
 
 _customer_id = fields.id_of(ids.CUSTOMER, "a customer id")

@@ -1,6 +1,7 @@
 """The demo merchant of `laari serve --demo`."""
 
 import base64
+import os
 import time
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -9,15 +10,19 @@ from urllib.parse import urlsplit
 
 from laari.cli.terminal.operation import submit
 from laari.process.open import Service
+from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.merchants.keys import SECRET_PREFIX, CreateClient
+from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
+from laari.rules.people.customers import LetLogIn
+from laari.rules.people.persons import NewLogin
 from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.store.merchants import merchants
 from laari.store.merchants.oauth import list_clients
-from laari.store.people import customers
-from laari.store.people.wallet_keys import sandbox_wallet_key
+from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import tenants
+from laari.store.reads import holders, tenants
+from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 from laari.store.secrets import derive
 from laari.visible import visible
 
@@ -64,30 +69,27 @@ async def prepare(service: Service) -> Demo:
     customer_password = _text(derive(service.master_key, "demo-password", CUSTOMER_EMAIL))[:20]
     async with connection_to(service.dsn) as connection:
         found = await merchants.of_owner(connection, EMAIL)
-        if found is None:
-            new = await merchants.create(
-                connection,
-                ACTOR,
-                service.master_key,
-                name=NAME,
-                mode="sandbox",
-                fee_bps=FEE_BPS,
-                email=EMAIL,
-                password=password,
-            )
-            found = new.merchant
-        secret_key = await merchants.secret_key_of(connection, service.master_key, found.id)
-        tenant = await tenants.of_merchant(connection, found.id, "sandbox")
-        await customers.let_log_in(
-            connection, ACTOR, tenant.sandbox_account, CUSTOMER_EMAIL, customer_password
-        )
+    if found is None:
+        owner = NewOwner(EMAIL, NewLogin(hash_password(password)))
+        draft = MerchantDraft(NAME, "sandbox", FEE_BPS)
+        merchant_id = ids.new_merchant_id(os.urandom)
+        await submit(service, CreateMerchant(ACTOR, merchant_id, draft, owner))
+    else:
+        merchant_id = found.id
+    async with connection_to(service.dsn) as connection:
+        secret_key = await merchants.secret_key_of(connection, service.master_key, merchant_id)
+        tenant = await tenants.of_merchant(connection, merchant_id, "sandbox")
+        customer = await holders.by_account(connection, tenant.sandbox_account)
+        assert customer is not None  # every merchant has one
         client_secret = SECRET_PREFIX + _text(
-            derive(service.master_key, "demo-client-secret", found.id)
+            derive(service.master_key, "demo-client-secret", merchant_id)
         )
-        clients = [each.id for each in await list_clients(connection, found.id)]
+        clients = [each.id for each in await list_clients(connection, merchant_id)]
+    log_in = LetLogIn(ACTOR, customer.customer_id, CUSTOMER_EMAIL, hash_password(customer_password))
+    await submit(service, log_in)
     if not clients:
         scope = " ".join(DEFAULT_SCOPES)
-        made = await submit(service, CreateClient(ACTOR, found.id, scope, secret=client_secret))
+        made = await submit(service, CreateClient(ACTOR, merchant_id, scope, secret=client_secret))
         clients = [made.client.id]
     origin = service.settings.public_url
     signup = service.settings.sandbox_signup

@@ -37,7 +37,7 @@ from laari.rules.shapes.payments import HostedPayment
 from laari.rules.shapes.requests import PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
-from laari.store.people.wallet_keys import sandbox_wallet_key
+from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 
 
 class SandboxWallet(Struct, frozen=True):

@@ -1,7 +1,10 @@
-"""The operator moves money into a wallet or out of it: top-ups and corrections of a balance."""
+"""The operator moves money into a wallet or out of it: top-ups, corrections, opening balances."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+from uuid import UUID
+
+from msgspec import Struct
 
 from laari.rules.actors import Actor
 from laari.rules.banking.second_person import (
@@ -9,16 +12,27 @@ from laari.rules.banking.second_person import (
     Booked,
     Controlled,
     Prepared,
+    count_alone,
+    needs_day,
     needs_reference,
 )
-from laari.rules.journal import note_wallet
+from laari.rules.command import Command
+from laari.rules.journal import Act, note_wallet
 from laari.rules.money import MAX_MONEY, rufiyaa
+from laari.rules.people.new_customers import CustomerDraft, needs_contacts, open_wallet, taken
+from laari.rules.people.permissions import lacks
+from laari.rules.people.wallet_keys import add_first_key, new_key
 from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money, no_wallet
 from laari.rules.world import Needs, World
 
 MAX_SLIP = 100  # characters
+OPENING = "Opening balance"
+NEEDS_SECOND = refuse(
+    "conflict",
+    "this balance needs a second person: create the wallet without one, and then top it up",
+)
 
 
 class MovedMoney(NamedTuple):
@@ -135,3 +149,82 @@ class MoveMoney(Controlled[MovedMoney]):
             return MovedMoney(first, wallet.balance, wallet.balance, repeated=True, slip=self.slip)
         used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
         return refuse("conflict", f"This slip was already used to top up {used}.")
+
+
+class NewCustomer(Struct, frozen=True):
+    """A new customer; the key is shown only now."""
+
+    id: UUID
+    account: int
+    api_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateCustomer(Command[NewCustomer]):
+    """Makes a customer with a wallet, its first API key and its opening balance.
+
+    A live balance counts as a top-up for the rule of the second person, and is refused above it.
+    """
+
+    actor: Actor
+    id: UUID
+    draft: CustomerDraft
+    tier: str
+    balance: int = 0
+
+    def needs(self, needs: Needs) -> None:
+        needs.read(World.new_accounts, str(self.id))
+        needs_contacts(needs, self.draft)
+        if self.balance:
+            needs_day(needs, self.actor)
+
+    def decide(self, world: World) -> NewCustomer | Refusal:
+        refusal = self._refusal(world)
+        if refusal is not None:
+            return refusal
+        account = world.new_accounts[str(self.id)]
+        act = Act(self.actor, "customer.create")
+        wallet = open_wallet(world, act, self.draft, self.id, account, tier=self.tier)
+        if self.balance:
+            open_with(world, self.actor, wallet, self.balance, reason=OPENING)
+        api_key = new_key(world)
+        add_first_key(world, self.actor, account, api_key)
+        return NewCustomer(self.id, account, api_key)
+
+    def _refusal(self, world: World) -> Refusal | None:
+        """The sum of the day comes last: it is counted here."""
+        refusal = lacks(self.actor, "customers.change") or taken(world, self.draft)
+        if refusal is None and self.balance:
+            refusal = lacks(self.actor, "wallets.move")
+        if refusal is not None:
+            return refusal
+        if self.tier not in world.tiers:
+            return invalid("tier", f"no tier is called {self.tier}")
+        if not 0 <= self.balance <= MAX_MONEY:
+            return invalid("balance", f"The balance must be from 0 to {MAX_MONEY} laari.")
+        if not self.balance or self.draft.mode != "live":
+            return None
+        return None if count_alone(world, self.actor, self.balance) else NEEDS_SECOND
+
+
+def open_with(
+    world: World,
+    actor: Actor,
+    wallet: Wallet,
+    balance: int,
+    *,
+    merchant_id: str | None = None,
+    reason: str | None = None,
+) -> None:
+    """Books the first money of a wallet like any other from outside."""
+    moved = move_outside_money(world, None, wallet, "topup", balance, details=OPENING)
+    note_wallet(
+        world,
+        actor,
+        "wallet.topup",
+        wallet,
+        world.wallets[wallet.account],
+        merchant_id=merchant_id,
+        moved=moved,
+        reason=reason,
+    )

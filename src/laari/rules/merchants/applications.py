@@ -197,7 +197,7 @@ class ApproveMerchant(Command[TenantSettings]):
     def needs(self, needs: Needs) -> None:
         needs.merchant(self.merchant_id, self.actor)
         needs.read(World.live_tenants, self.merchant_id)
-        needs.read(World.new_tenants, self.merchant_id)
+        needs.read(World.new_tenants, (self.merchant_id, "live"))
         needs.open_application(self.merchant_id)
 
     def busy(self) -> Refusal:
@@ -209,7 +209,7 @@ class ApproveMerchant(Command[TenantSettings]):
         if refusal is not None:
             return refusal
         tenant = TenantSettings(
-            id=world.new_tenants[self.merchant_id],
+            id=world.new_tenants[self.merchant_id, "live"],
             merchant_id=self.merchant_id,
             mode="live",
             clock_offset_seconds=0,

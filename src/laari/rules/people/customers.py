@@ -1,4 +1,4 @@
-"""What operators keep about customers: notes, and the language of their messages."""
+"""What operators keep about customers: notes, languages, and the log-in of a sandbox customer."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -13,7 +13,7 @@ from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.permissions import lacks
 from laari.rules.people_records import Customer, CustomerId, CustomerNote
 from laari.rules.records import Language
-from laari.rules.refusals import Refusal
+from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 
 
@@ -42,6 +42,40 @@ class AddNote(Command[CustomerNote]):
         note = CustomerNote(self.customer_id, world.now, self.actor.name, self.text)
         world.customer_notes.append(note)
         return note
+
+
+@dataclass(frozen=True, slots=True)
+class LetLogIn(Command[Customer]):
+    """Gives a merchant's sandbox customer a log-in, for a demo; one that they have stays."""
+
+    actor: Actor
+    customer_id: UUID
+    email: str
+    password_hash: str
+
+    def needs(self, needs: Needs) -> None:
+        needs.lock(World.customers, self.customer_id)
+        needs.read(World.sandbox_shops, self.customer_id)
+
+    def decide(self, world: World) -> Customer | Refusal:
+        refusal = lacks(self.actor, "customers.change")
+        if refusal is not None:
+            return refusal
+        customer = world.customers.get(self.customer_id)
+        if customer is None or customer.sandbox_of is None:
+            return refuse("conflict", "Only a merchant's sandbox customer gets a log-in like this.")
+        if customer.password_hash is not None:
+            return customer
+        changed = replace(customer, email=self.email, password_hash=self.password_hash)
+        write_setting(
+            world,
+            World.customers,
+            changed,
+            Act(self.actor, "customer.let_log_in"),
+            merchant_id=world.sandbox_shops.get(customer.id),
+            mode=customer.mode,
+        )
+        return changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,39 +120,6 @@ class AddMember(Command[Enrolled]):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnNewMerchant(Command[Enrolled]):
-    """Makes somebody the owner of a merchant that has nobody yet: it was made a moment ago.
-
-    `login` is for a person without a password; None for somebody who has logged in.
-    """
-
-    actor: Actor
-    place: str
-    email: str
-    login: NewLogin | None
-
-    def needs(self, needs: Needs) -> None:
-        needs.people(self.place)
-        needs.person_at(self.email)
-
-    def decide(self, world: World) -> Enrolled | Refusal:
-        if world.members[self.place]:
-            return refuse("conflict", "This merchant has people.")
-        act = Act(self.actor, "merchant.create")
-        if self.login is not None:
-            enrolled = enrol(world, act, self.email, self.login)
-            if isinstance(enrolled, Refusal):
-                return enrolled
-        else:
-            person_id = world.person_ids.get(self.email)
-            if person_id is None or world.persons.get(person_id) is None:
-                return refuse("conflict", "This person was removed at this moment.")
-            enrolled = Enrolled(person_id, has_new_password=False)
-        join(world, act, self.place, self.email, "owner")
-        return enrolled
-
-
-@dataclass(frozen=True, slots=True)
 class SetRole(Command[Membership]):
     """Gives a person another role at the same place."""
 

@@ -36,8 +36,9 @@ def enrol(world: World, act: Act, email: str, login: NewLogin) -> Enrolled | Ref
     person = None if person_id is None else world.persons.get(person_id)
     if person is None:  # or was removed while the batch waited for the lock
         return Enrolled(_make(world, act, email, login), True)
-    if not login.proven:
-        return refuse("conflict", "This email address cannot be used to sign up.")
+    refusal = not_enrolled(world, email, login)
+    if refusal is not None:
+        return refusal
     if person.proven:
         return Enrolled(person.id, False)
     password_hash, must_change, first_password, proven = login
@@ -52,6 +53,15 @@ def enrol(world: World, act: Act, email: str, login: NewLogin) -> Enrolled | Ref
     forget_factor(world, act, person.id)
     end_sessions(world, person.id)
     return Enrolled(person.id, True)
+
+
+def not_enrolled(world: World, email: str, login: NewLogin) -> Refusal | None:
+    """Why nobody is enrolled: a sign-up with the address of a person."""
+    person_id = world.person_ids.get(email)
+    person = None if person_id is None else world.persons.get(person_id)
+    if person is not None and not login.proven:
+        return refuse("conflict", "This email address cannot be used to sign up.")
+    return None
 
 
 def _make(world: World, act: Act, email: str, login: NewLogin) -> UUID:

@@ -1,5 +1,7 @@
 """Keys with which the customer's own programs read the wallet."""
 
+import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -15,12 +17,29 @@ from laari.rules.world import KeyCounts, Needs, World
 
 PREFIX = "wk_"
 PURPOSE = "wallet-key"  # of the digest of a key
+SANDBOX = "sandbox-wallet-key"  # of the key that is derived from an account
 MAX_NAME = 50  # characters
 CREATED_SINCE = (
     "A key was created after this form was shown, so no other key was created now. A key is shown "
     "only once: if you did not copy it, revoke it and create another one."
 )
 TOO_MANY = f"You have {terms.WALLET_KEYS} keys, the maximum. Revoke one first."
+
+
+def new_key(world: World) -> str:
+    return PREFIX + world.new_secret()
+
+
+def sandbox_key(digest: Callable[[str, str], bytes], account: int) -> str:
+    """Of a merchant's sandbox customer: derived, so that it can be shown again."""
+    secret = digest(SANDBOX, str(account))
+    return PREFIX + base64.urlsafe_b64encode(secret).decode().rstrip("=")
+
+
+def add_first_key(world: World, actor: Actor, account: int, secret: str) -> None:
+    """Gives a wallet that this batch has opened its first key."""
+    key = WalletKey(world.digest(PURPOSE, secret), account, "First key", world.now)
+    _write(world, Act(actor, "wallet_key.create"), key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +65,7 @@ class CreateWalletKey(Command[str]):
             return refuse("conflict", CREATED_SINCE)
         if usable >= terms.WALLET_KEYS:
             return invalid("name", TOO_MANY)
-        secret = PREFIX + world.new_secret()
+        secret = new_key(world)
         key = WalletKey(world.digest(PURPOSE, secret), self.account, self.name, world.now)
         _write(world, Act(self.actor, "wallet_key.create"), key)
         world.wallet_key_counts[self.account] = KeyCounts(made + 1, usable + 1)

@@ -1,4 +1,4 @@
-"""One command inside the transaction of an administrative write, such as a new customer."""
+"""One command inside the transaction of its caller, who has a connection and no spine."""
 
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -20,7 +20,6 @@ async def decide_inside(
     *,
     channels: frozenset[str] = frozenset(),
     keys: Keys = NO_KEYS,
-    second_person_above: int | None = None,
 ) -> T | Refusal:
     """The outcome of a command that makes no link; the caller's transaction commits it."""
     needs = Needs()
@@ -32,7 +31,6 @@ async def decide_inside(
         lambda: datetime.now(UTC),
         channels,
         keys,
-        second_person_above,
     )
     outcome = command.decide(world)
     await save(connection, world)

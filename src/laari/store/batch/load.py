@@ -426,8 +426,22 @@ async def _load_live_tenants(connection: asyncpg.Connection, needs: Needs, world
 
 
 async def _load_new_tenants(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    for merchant_id in needs.only_read(World.new_tenants):
-        world.new_tenants[merchant_id] = await tenants.new_id(connection)
+    for key in sorted(needs.only_read(World.new_tenants)):
+        world.new_tenants[key] = await tenants.new_id(connection)
+
+
+async def _load_merchants_held(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Until the transaction ends nobody else signs up, so the bound is exact."""
+    await _lock_in_turn(connection, [(0, "sign-up", "merchants")])
+    for most in needs.only_read(World.merchants_held):
+        world.merchants_held[most] = await tenants.merchants_held(connection, most)
+
+
+async def _load_new_accounts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    if not world.tiers:
+        world.tiers = await all_tiers(connection)
+    for name in needs.only_read(World.new_accounts):
+        world.new_accounts[name] = await customers.new_account(connection)
 
 
 async def _load_open_applications(
@@ -539,6 +553,8 @@ _SPECIAL: dict[object, _Load] = {
     World.tenants: _load_tenants,
     World.live_tenants: _load_live_tenants,
     World.new_tenants: _load_new_tenants,
+    World.merchants_held: _load_merchants_held,
+    World.new_accounts: _load_new_accounts,
     World.open_applications: _load_open_applications,
     World.client_owners: _load_client_owners,
     World.client_counts: _load_client_counts,

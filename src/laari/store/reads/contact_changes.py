@@ -6,8 +6,8 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.people_records import ContactChange, ContactKind
-from laari.rules.records import Mode
+from laari.rules.people_records import ContactChange
+from laari.rules.records import CustomerType, Mode
 from laari.store.tables import CONTACT_CHANGES
 
 _SELECT = CONTACT_CHANGES.select
@@ -51,10 +51,10 @@ async def due(connection: Connection, now: datetime, most: int) -> list[ContactC
 
 
 async def holders(
-    connection: Connection, wanted: Collection[tuple[Mode, ContactKind, str]]
-) -> dict[tuple[Mode, ContactKind, str], UUID]:
+    connection: Connection, wanted: Collection[tuple[Mode, CustomerType, str]]
+) -> dict[tuple[Mode, CustomerType, str], UUID]:
     """The customers with these contacts; sandbox customers of merchants share theirs."""
-    found: dict[tuple[Mode, ContactKind, str], UUID] = {}
+    found: dict[tuple[Mode, CustomerType, str], UUID] = {}
     for mode, contact, value in wanted:
         customer_id = await connection.fetchval(
             f"SELECT id FROM customers WHERE mode = $1 AND {contact} = $2 AND sandbox_of IS NULL",

@@ -69,6 +69,17 @@ async def new_id(connection: Connection) -> int:
     return int(await connection.fetchval(statement))
 
 
+async def merchants_held(connection: Connection, most: int) -> int:
+    """The number of merchants, counted up to this one."""
+    statement = "SELECT count(*) FROM (SELECT FROM merchants LIMIT $1) AS counted"
+    return int(await connection.fetchval(statement, most))
+
+
+async def is_full(connection: Connection, most: int) -> bool:
+    """Whether there are already `most` merchants, so that nobody can sign up."""
+    return await merchants_held(connection, most) >= most
+
+
 async def in_mode(connection: Connection, merchant_id: str, mode: Mode) -> Tenant | None:
     row = await connection.fetchrow(
         f"{SELECT} WHERE d.merchant_id = $1 AND d.mode = $2", merchant_id, mode

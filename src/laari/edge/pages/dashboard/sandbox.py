@@ -13,7 +13,7 @@ from laari.edge.pages.routes import FormHandler, PageRoute
 from laari.http.messages import Reply
 from laari.rules.money import read_rufiyaa
 from laari.rules.refusals import Refusal, invalid
-from laari.store.people.wallet_keys import sandbox_wallet_key
+from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 from laari.store.reads.tiers import all_tiers
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from laari.http.messages import Reply
 from laari.rules.people.contacts import read_email
 from laari.rules.people.passwords import password_problem
 from laari.rules.refusals import Refusal
-from laari.store.merchants.signup import is_full
 from laari.store.people import logins
 from laari.store.people.sessions import PersonSession
+from laari.store.reads import tenants
 
 NO_NAME = FormProblem(422, f"The shop needs a name of 1 to {MAX_NAME} printable characters.")
 NO_EMAIL = FormProblem(422, "This is not an email address.")
@@ -33,7 +33,7 @@ class SignUpRequest(DashboardRequest):
         settings = self.backend.settings
         if not settings.sandbox_signup:
             return self.page("signup_closed.html", 404, why="off")
-        if await self.backend.ask(is_full, settings.sandbox_merchants):
+        if await self.backend.ask(tenants.is_full, settings.sandbox_merchants):
             return self.page("signup_closed.html", 503, why="full")
         self.owner = await self.find_person()
         return None

@@ -18,8 +18,8 @@ from laari.rules.people.contact_changes import (
 from laari.rules.people.contacts import READERS
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people_records import ContactKind
-from laari.store.people import customers
 from laari.store.reads.holders import Holder
+from laari.store.reads.people import customers
 
 NOT_VALID: dict[ContactKind, FormProblem] = {
     "mobile": FormProblem(422, "The new mobile number must have seven digits."),

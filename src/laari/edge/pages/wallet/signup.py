@@ -21,9 +21,14 @@ from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_mobile
+from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people.passwords import password_problem
-from laari.store.people import customer_signup
+from laari.rules.people_records import CustomerId
+from laari.rules.records import Language
+from laari.rules.refusals import Refusal
+from laari.store.people.logins import Login
+from laari.store.reads.people import customer_signups
 from laari.store.secrets import new_secret
 
 MAX_NAME = 255
@@ -62,16 +67,11 @@ async def begin(request: SignUpVisitor) -> Reply | Problem:
     throttle(request, buckets)
     password_hash = await hash_new_password(request, LAST)
     began, handle = time.monotonic(), new_secret("")
-    await request.backend.write(
-        customer_signup.begin,
-        request.backend.master_key,
-        handle,
-        mobile,
-        name,
-        password_hash,
-        "dv" if request.language.code == "dv" else "en",
-        request.now,
-    )
+    language: Language = "dv" if request.language.code == "dv" else "en"
+    command = BeginSignUp(handle, mobile, name, password_hash, language)
+    began_sign_up = await request.backend.spine.submit(command)
+    if isinstance(began_sign_up, Refusal):
+        return FormProblem(began_sign_up.status, request.language.text("approval.busy"))
     await asyncio.sleep(max(0.0, began + REPLY_SECONDS - time.monotonic()))
     return request.page("signup_code.html", handle=handle)
 
@@ -87,16 +87,19 @@ async def show_code(request: SignUpVisitor) -> Reply:
 async def finish(request: SignUpVisitor) -> Reply | Problem:
     address = client_prefix(request.http.client)
     throttle(request, [throttle_bucket(terms.CODES_PER_ADDRESS, "wallet sign-up code", address)])
-    login = await request.backend.write(
-        customer_signup.finish,
+    handle = request.form.get("handle", "")[:100]
+    command = FinishSignUp(
         Actor("service", "sign-up", address=request.http.client),
-        request.backend.master_key,
-        request.form.get("handle", "")[:100],
+        customer_signups.of_request(request.backend.master_key, handle),
+        handle,
         read_code(request.form.get("code", "")),
-        request.now,
     )
-    if login is None:
+    made = await request.backend.spine.submit(command)
+    if isinstance(made, Refusal):
+        if made.code != "not_found":
+            return FormProblem(made.status, request.language.text("approval.busy"))
         return request.refuse("signup.wrong_code")
+    login = Login(CustomerId(made.id), made.password_hash)
     await request.start_session(login.whose, login.password_hash or "")
     remember_browser(request, login)
     return request.go(request.wanted)

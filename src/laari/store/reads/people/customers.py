@@ -7,6 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.rules.people_records import CustomerNote
+from laari.rules.records import Mode
 
 
 async def notes(connection: Connection, customer_id: UUID, most: int) -> list[CustomerNote]:
@@ -36,3 +37,16 @@ async def sandbox_shops(connection: Connection, customers: Collection[UUID]) -> 
         list(customers),
     )
     return {row["id"]: row["merchant_id"] for row in rows}
+
+
+async def new_account(connection: Connection) -> int:
+    """An account number for a new wallet, which no other will get."""
+    return int(await connection.fetchval("SELECT nextval('wallet_accounts')"))
+
+
+async def mode_of(connection: Connection, customer_id: UUID) -> Mode | None:
+    """Of a customer who can have a log-in: a merchant's own sandbox customer has none."""
+    mode: Mode | None = await connection.fetchval(
+        "SELECT mode FROM customers WHERE id = $1 AND sandbox_of IS NULL", customer_id
+    )
+    return mode

@@ -1,11 +1,12 @@
 """Keys of wallets: those that can be used, and how many there were."""
 
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 from asyncpg import Connection
 
-from laari.rules.people.wallet_keys import PURPOSE
+from laari.rules.people.wallet_keys import PURPOSE, sandbox_key
 from laari.rules.world import KeyCounts
 from laari.store.secrets import derive
 
@@ -19,6 +20,10 @@ class UsableKey(NamedTuple):
 
 def key_digest(master: bytes, api_key: str) -> bytes:
     return derive(master, PURPOSE, api_key)
+
+
+def sandbox_wallet_key(master: bytes, account: int) -> str:
+    return sandbox_key(partial(derive, master), account)
 
 
 async def counts(connection: Connection, account: int) -> KeyCounts:
