@@ -124,6 +124,8 @@ async def test_a_passkey_is_added_used_listed_and_ended(
     await page.goto(f"{service.origin}/app/password")
     await expect(line).to_contain_text("Last used")
     await line.get_by_text("End", exact=True).click()
+    assert await serious_violations(page) == []
+    assert await sideways_scroll(page) <= 0
     await line.get_by_label("For your safety").fill(customer.password)
     await line.get_by_role("button", name="now").click()
     await expect(page.get_by_role("status")).to_have_text("The passkey is ended.")
