@@ -10,6 +10,7 @@ from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.merchants.applications import SubmitApplication
+from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
 from laari.rules.merchants.tills import CreateTill, EndDevice, OfferPairing, PairDevice
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
@@ -115,6 +116,8 @@ async def write_records(dsn: str) -> None:
         answer = AnswerCase(OPERATOR, answered.id, customer, answered.tid, "resolved", "Refunded")
         assert isinstance(await shop.run(answer), Case)
         await trust(shop, customer)
+        link = await decided(connection, CreateReusableLink(OPERATOR, shop.tenant, "Course", 5_000))
+        await decided(connection, EndReusableLink(OPERATOR, shop.tenant, link.id))
         till = await decided(connection, CreateTill(OPERATOR, shop.tenant, "Till 1"))
         for _ in range(2):
             pairing = await decided(connection, OfferPairing(OPERATOR, shop.tenant, till.id))

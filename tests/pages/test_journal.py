@@ -18,6 +18,7 @@ from laari.edge.pages import dashboard
 from laari.edge.pages.dashboard.journal import MOST_READ
 from laari.rules import ids
 from laari.rules.actors import Actor
+from laari.rules.merchants.links import CreateReusableLink
 from laari.rules.merchants.tills import CreateTill
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
@@ -282,7 +283,21 @@ def at_till(form: str, fields: dict[str, str], action: str) -> Callable[[Owner],
     return prepare
 
 
+def at_link(owner: Owner) -> Step:
+    service, shop = owner.shop.service, owner.shop.id
+    tenant = service.database.run(
+        lambda connection: tenants.of_merchant(connection, shop, "sandbox")
+    )
+    link = asyncio.run(done(service.dsn, CreateReusableLink(OPERATOR, tenant, "Course")))
+    page = f"/links/{ids.show_id(ids.REUSABLE_LINK, link.id)}"
+    return Step(f"{page}/end", page, {}, "reusable_link.end")
+
+
 STEPS: dict[str, Callable[[Owner], Step]] = {
+    "/links/new": lambda owner: Step(
+        "/links/new", "/links", {"title": "Course", "count": "0"}, "reusable_link.create"
+    ),
+    "/links/{id}/end": at_link,
     "/tills/new": lambda owner: Step("/tills/new", "/tills", {"name": "Terrace"}, "till.create"),
     "/tills/{id}/pair": at_till("/pair", {"password": PASSWORD}, "till.offer_pairing"),
     "/tills/{id}/state": at_till("/state", {"state": "inactive"}, "till.deactivate"),

@@ -39,6 +39,7 @@ from laari.rules.records import (
     Mode,
     OAuthClient,
     PayoutTerms,
+    ReusableLink,
     ScheduledFees,
     Tenant,
     TenantSettings,
@@ -197,6 +198,11 @@ TILL = Setting(
         if name != "id"
     ),
 )
+REUSABLE_LINK = Setting(
+    "reusable_link",
+    lambda link: ids.show_id(ids.REUSABLE_LINK, link.id),
+    tuple(name for name in ReusableLink.__struct_fields__ if name != "id"),
+)
 TILL_DEVICE = Setting(
     "till_device",
     lambda device: device.digest.hex(),
@@ -216,6 +222,7 @@ SETTINGS: dict[type[Struct], Setting] = {
     Passkey: PASSKEY,
     Till: TILL,
     TillDevice: TILL_DEVICE,
+    ReusableLink: REUSABLE_LINK,
     Customer: CUSTOMER,
     ContactChange: CONTACT_CHANGE,
     Case: CASE,

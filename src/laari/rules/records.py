@@ -444,6 +444,22 @@ class TillDevice(Struct, frozen=True):
     ended_at: datetime | None = None
 
 
+class ReusableLink(Struct, frozen=True):
+    """An address at which many customers pay, each with a payment of their own."""
+
+    id: UUID
+    tenant_id: int
+    token: str  # of its address
+    title: str
+    amount: int | None  # None: the customer types it
+    ends_at: datetime | None  # on the tenant's clock; None for never
+    created_at: datetime
+    ended_at: datetime | None = None  # by a person
+
+    def takes_payments(self, now: datetime) -> bool:
+        return self.ended_at is None and (self.ends_at is None or now < self.ends_at)
+
+
 class OpenTill(Struct, frozen=True):
     """A till since its last closing, in one snapshot."""
 

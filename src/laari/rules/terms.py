@@ -95,6 +95,7 @@ OFFLINE_MINUTES = 5
 OFFLINE_TRIES = 5
 OFFLINE_TRIES_WITHIN = timedelta(minutes=15)
 OFFLINE_DIGITS_SHOWN = timedelta(minutes=15)  # on the page of the customer, after the payment
+REUSABLE_LINKS = 200  # of one merchant in one mode that nobody has ended: a page lists them
 TILLS = 200  # of one merchant in one mode: a page lists all of them
 
 # == Reasons and notes that people write ===========================================================

@@ -70,6 +70,7 @@ from laari.rules.records import (
     PersonDay,
     ReferenceClaim,
     Refund,
+    ReusableLink,
     RunNumbers,
     SandboxPeriod,
     SavedResponse,
@@ -211,6 +212,11 @@ class World:
     )
     # The names of a tenant's tills. The lock on the merchant protects them.
     till_names = Lookup[int, tuple[str, ...]]()
+    # The number of links of a tenant that nobody has ended. The lock on the merchant protects it.
+    link_counts = Lookup[int, int]()
+    reusable_links = Table[UUID, ReusableLink](
+        ReusableLink, "reusable_links", ("id",), changes_from="ended_at"
+    )
     # The live tenant of a merchant that is approved for live mode. The lock on the merchant
     # protects it.
     live_tenants = Lookup[str, int]()

@@ -24,7 +24,7 @@ from laari.http.router import Router
 from laari.rules.refusals import Refusal
 
 FIRST_SEGMENTS = frozenset(
-    {"pay", "approve", "till", "counter", "app", "dashboard", "operator", "static"}
+    {"pay", "approve", "till", "link", "counter", "app", "dashboard", "operator", "static"}
 )
 
 ROUTES: Routes = [

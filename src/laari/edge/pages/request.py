@@ -146,9 +146,9 @@ class PageRequest:
 
     @property
     def home(self) -> str:
-        """`/pay/TOKEN`, `/approve/TOKEN` or `/till/TOKEN` for its forms; else as `/dashboard`."""
+        """`/pay/TOKEN` for its forms, as for other addresses with a token; else as `/dashboard`."""
         segments = self.path.split("/")
-        return "/".join(segments[: 3 if segments[1] in ("pay", "approve", "till") else 2])
+        return "/".join(segments[: 3 if segments[1] in ("pay", "approve", "till", "link") else 2])
 
     @property
     def page_alone(self) -> str | None:

@@ -24,6 +24,7 @@ MerchantPermission = Literal[
     "authorizations.charge",
     "authorizations.cancel",
     "tills.close",
+    "links.manage",  # links that many customers pay
     "tills.manage",  # tills, their devices and their static codes
     "money.read",  # movements and sums of the whole merchant
     "exports.read",  # files leave the service

@@ -9,6 +9,7 @@ from laari.rules.journal import (
     MERCHANT,
     OAUTH_CLIENT,
     PASSKEY,
+    REUSABLE_LINK,
     SCHEDULED_FEES,
     TENANT,
     TIER,
@@ -50,6 +51,9 @@ TABLES = {
     ),
     "tills": Covered(
         journal=Journal.of(TILL, "'till_' || encode(uuid_send(r.id), 'hex')", "id"),
+    ),
+    "reusable_links": Covered(
+        journal=Journal.of(REUSABLE_LINK, "'link_' || encode(uuid_send(r.id), 'hex')", "id"),
     ),
     "till_devices": Covered(
         journal=Journal.of(TILL_DEVICE, "encode(r.digest, 'hex')", "digest"),

@@ -17,7 +17,7 @@ from laari.rules.world import NO_KEYS, REGISTRY, Keys, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
 from laari.store.reads import clients, contact_changes, messages, refunds, tenants
-from laari.store.reads.merchants import applications
+from laari.store.reads.merchants import applications, reusable_links
 from laari.store.reads.money import (
     balances,
     bank,
@@ -463,6 +463,12 @@ async def _load_client_counts(connection: asyncpg.Connection, needs: Needs, worl
     world.client_counts.update(await clients.counts(connection, wanted))
 
 
+async def _load_link_counts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock on the merchant."""
+    wanted = needs.only_read(World.link_counts)
+    world.link_counts.update(await reusable_links.counts(connection, wanted))
+
+
 async def _load_line_cases(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """A statement after the lock on the customer."""
     found = await cases.by_tid(connection, needs.only_read(World.line_cases))
@@ -558,6 +564,7 @@ _SPECIAL: dict[object, _Load] = {
     World.open_applications: _load_open_applications,
     World.client_owners: _load_client_owners,
     World.client_counts: _load_client_counts,
+    World.link_counts: _load_link_counts,
     World.refund_counts: _load_refund_counts,
     World.pairing_codes: _load_pairing_codes,
     World.till_names: _load_till_names,

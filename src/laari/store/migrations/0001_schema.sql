@@ -247,6 +247,19 @@ CREATE TABLE till_devices (
 );
 CREATE INDEX till_devices_by_till ON till_devices (till_id);
 
+-- Addresses at which many customers pay, each with a payment of their own. Ended ones stay.
+CREATE TABLE reusable_links (
+    id uuid PRIMARY KEY,
+    tenant_id bigint NOT NULL REFERENCES tenants,
+    token text COLLATE "C" NOT NULL UNIQUE,  -- of its address
+    title text NOT NULL CHECK (char_length(title) BETWEEN 1 AND 255),
+    amount bigint CHECK (amount BETWEEN 1 AND 9999999999),  -- null: the customer types it
+    ends_at timestamptz,  -- on the tenant's clock; null for never
+    created_at timestamptz NOT NULL,
+    ended_at timestamptz  -- by a person
+);
+CREATE INDEX reusable_links_open ON reusable_links (tenant_id) WHERE ended_at IS NULL;
+
 -- == People: roles, invitations and second factors ================================================
 --
 -- A person has an email, a password and sessions. A membership gives a person a role at one merchant,
@@ -1770,6 +1783,10 @@ BEGIN
             object := 'till_' || replace(found ->> 'id', '-', '');
             SELECT t.merchant_id, t.mode INTO owner, only_in
             FROM tenants t WHERE t.id = (found ->> 'tenant_id')::bigint;
+        WHEN 'reusable_links' THEN
+            object := 'link_' || replace(found ->> 'id', '-', '');
+            SELECT t.merchant_id, t.mode INTO owner, only_in
+            FROM tenants t WHERE t.id = (found ->> 'tenant_id')::bigint;
         WHEN 'till_devices' THEN
             object := substr(found ->> 'digest', 3);  -- without \x
             SELECT t.merchant_id, t.mode INTO owner, only_in
@@ -1873,6 +1890,9 @@ CREATE TRIGGER passkeys_journal AFTER INSERT OR DELETE OR UPDATE OF id, customer
 CREATE TRIGGER tills_journal AFTER INSERT OR DELETE OR UPDATE
     ON tills FOR EACH ROW EXECUTE FUNCTION journal_change('till', 'tenant_id', 'name', 'token',
         'created_at', '#secret_encrypted', 'active', 'pairing_digest', 'pairing_expires_at');
+CREATE TRIGGER reusable_links_journal AFTER INSERT OR DELETE OR UPDATE
+    ON reusable_links FOR EACH ROW EXECUTE FUNCTION journal_change('reusable_link', 'tenant_id',
+        'token', 'title', 'amount', 'ends_at', 'created_at', 'ended_at');
 CREATE TRIGGER till_devices_journal AFTER INSERT OR DELETE OR UPDATE OF digest, till_id, name,
         paired_at, ended_at
     ON till_devices FOR EACH ROW EXECUTE FUNCTION journal_change('till_device', 'till_id', 'name',

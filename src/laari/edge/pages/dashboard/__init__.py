@@ -18,7 +18,12 @@ from laari.edge.pages.dashboard import (
     signup,
     webhooks,
 )
-from laari.edge.pages.dashboard.by_hand import authorization, link, payment_request
+from laari.edge.pages.dashboard.by_hand import (
+    authorization,
+    link,
+    payment_request,
+    reusable_link,
+)
 from laari.edge.pages.dashboard.money import export, money, movements, payouts, statement, tills
 from laari.edge.pages.routes import Routes
 
@@ -30,6 +35,7 @@ ROUTES: Routes = [
     *application.ROUTES,
     *overview.ROUTES,
     *link.ROUTES,
+    *reusable_link.ROUTES,
     *payment_request.ROUTES,
     *authorization.ROUTES,
     *export.ROUTES,

@@ -52,6 +52,8 @@ DONE = {
     "till": "The till is made. Pair a device with it, or print its code.",
     "till_active": "The till is active.",
     "till_inactive": "The till is not active. Its devices have ended; its code takes no payments.",
+    "link": "The link is ready. Send it, or print its code.",
+    "link_ended": "The link has ended. It takes no more payments.",
     "device": "The device has ended. It can do nothing more.",
     "controlled": "Done, as the sandbox customer.",
     "webhook": "Your webhook settings are saved.",

@@ -57,18 +57,15 @@ def read_amount(request: PageRequest, tenant: Tenant) -> int | FormProblem:
 
 
 async def make_sale(
-    request: PageRequest, tenant: Tenant, now: datetime, label: str, kind: str
+    request: PageRequest, tenant: Tenant, kind: str, draft: PaymentDraft
 ) -> Payment | Problem:
-    """The payment of the form's amount and reference, made now or before; `now` is the shop's."""
-    amount, reference = read_amount(request, tenant), request.form.get("reference", "")
-    if isinstance(amount, FormProblem):
-        return amount
-    if not is_reference(kind, reference):
+    """The payment of a form, made now or before; its reference is of this kind."""
+    if not is_reference(kind, draft.reference):
         return FormProblem(400, request.language.text("problem.unreadable"))
-    draft = PaymentDraft(reference, amount, terminal_label=label, expires_at=now + SALE_LIFE)
     made = await request.backend.spine.submit(CreatePayment(tenant, draft))
     if not isinstance(made, Refusal):
-        return made if made.terminal_label == label else _changed(request)
+        wanted = (draft.terminal_label, draft.title)
+        return made if (made.terminal_label, made.title) == wanted else _changed(request)
     return _changed(request) if made.code == "reference_conflict" else made
 
 
@@ -266,7 +263,16 @@ async def show_news(request: CounterRequest) -> Reply:
 
 
 async def sell(request: CounterRequest) -> Reply | Problem:
-    made = await make_sale(request, request.tenant, request.tenant_now, request.label, SALE)
+    amount = read_amount(request, request.tenant)
+    if isinstance(amount, FormProblem):
+        return amount
+    draft = PaymentDraft(
+        request.form.get("reference", ""),
+        amount,
+        terminal_label=request.label,
+        expires_at=request.tenant_now + SALE_LIFE,
+    )
+    made = await make_sale(request, request.tenant, SALE, draft)
     return request.go(_page_of(request, made)) if isinstance(made, Payment) else made
 
 

@@ -5,6 +5,7 @@ import secrets
 
 SALE = "SALE"  # made at the counter
 SCAN = "SCAN"  # made by a customer with a static code
+LINK = "LINK"  # made by a customer with a reusable link
 
 
 def new_reference(kind: str) -> str:
