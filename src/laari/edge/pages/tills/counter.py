@@ -166,7 +166,7 @@ class DeviceRequest(CounterRequest):
         return None if secret is None else secret.decode()
 
     def refund_page(self, payment: Payment) -> str:
-        """A device refunds nothing: whoever opens this page logs in, with a role of their own."""
+        """A device refunds nothing: this page asks for a log-in, and for a role."""
         home = home_of(self.tenant.merchant_id, self.tenant.mode)
         return f"{home}/payments/{ids.show_id(ids.PAYMENT, payment.id)}/refund"
 
