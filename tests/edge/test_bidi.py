@@ -77,7 +77,12 @@ def test_every_value_of_a_template_and_a_message_is_kept_apart() -> None:
 def test_a_form_gives_back_what_was_typed() -> None:
     typed = f'"a{RLO}'
     request = SimpleNamespace(
-        form={"identity": typed}, query={}, wanted="/app", can_sign_up=False, wrong=lambda _: ""
+        form={"identity": typed},
+        query={},
+        wanted="/app",
+        can_sign_up=False,
+        wrong=lambda _: "",
+        backend=SimpleNamespace(party=None),
     )
     login = {"mode": "live", "problem": None, "request": request}
     page = unescape(render(["app/login.html"], ENGLISH, form_token="", here="/app", **login))
