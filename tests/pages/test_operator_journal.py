@@ -21,6 +21,7 @@ from tests.pages.forms import Forms
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
 from tests.pages.test_identities import IDENTITY
+from tests.passkeys import add_passkey
 from tests.people import decided
 from tests.serving import Service
 
@@ -50,6 +51,7 @@ CUSTOMER: list[tuple[str, dict[str, str], str]] = [
     ("tier", {**WHY, "tier": "basic"}, "wallet.set_tier"),
     ("password-link", {}, "password_link.issue"),
     ("end-sessions", {}, "sessions.end"),
+    ("end-passkeys", {}, "passkey.end"),
     ("contact", {**WHY, "contact": "email", "value": "a@b.example"}, "contact_change.request"),
     ("confirm-contact", {**WHY, "contact": "email"}, "contact_change.confirm"),
     ("cancel-contact", {**WHY, "contact": "email"}, "contact_change.cancel"),
@@ -123,6 +125,7 @@ async def test_forms_about_customers_and_money(service: Service, admin: Desk) ->
     async with connection_to(service.dsn) as connection:
         # One that the operator enters is used only after 48 hours.
         await enter(connection, customer.account)
+        await add_passkey(connection, customer.id, service.master_key)
     page = f"/customers/{ids.show_id(ids.CUSTOMER, customer.id)}"
     Forms().log_in(f"{service.origin}/app/login", customer.mobile, customer.password)
     walk(service, admin, page, CUSTOMER)

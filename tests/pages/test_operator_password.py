@@ -29,7 +29,9 @@ FORMS = [
 ]
 ASKS = "You entered your password more than ten minutes ago"
 # The only forms that take an old password. Another one needs a reason.
-HARMLESS = {"/customers/{id}/note", "/customers/{id}/verify", "/customers/{id}/end-sessions"}
+HARMLESS = {
+    f"/customers/{{id}}/{form}" for form in ("note", "verify", "end-sessions", "end-passkeys")
+}
 
 
 def page_of(customer: Customer) -> str:
