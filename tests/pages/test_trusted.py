@@ -74,6 +74,27 @@ async def test_somebody_is_asked_agrees_and_is_ended(
     await expect(other.get_by_role("status").first).to_contain_text("It is ended")
 
 
+async def test_the_page_does_not_tell_whether_a_number_has_a_wallet(
+    visitors: Visitors, live_shop: Merchant
+) -> None:
+    service = live_shop.service
+    asked = []
+    for mobile in ((await new_customer(service)).mobile, "9000001"):
+        customer = await new_customer(service)
+        page = await open_app(visitors, customer, ACCOUNT)
+        await page.get_by_text("Ask a trusted person …").click()
+        await ask_form(page).get_by_label("Their mobile number").fill(mobile)
+        await ask_form(page).get_by_label("For payments above").fill("1000")
+        await ask_form(page).get_by_label("password").fill(customer.password)
+        await ask_form(page).get_by_role("button").click()
+        end = page.locator("form[action='/app/password/trusted/end']")
+        names = "inputs => inputs.map(each => [each.name, each.value.length])"
+        asked.append(await end.locator("input").evaluate_all(names))
+        await end.get_by_role("button", name="End it").click()
+        await expect(page.get_by_text("Ask a trusted person …")).to_be_visible()
+    assert asked[0] == asked[1]
+
+
 @pytest.mark.journey
 async def test_the_forms_are_in_dhivehi_too(visitors: Visitors, live_shop: Merchant) -> None:
     customer = await new_customer(live_shop.service)

@@ -1,8 +1,5 @@
 """The customer's trusted person on the account page, and the customers who ask this one."""
 
-from typing import NamedTuple
-from uuid import UUID
-
 from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import confirm, throttle
 from laari.edge.pages.request import FormProblem, Problem
@@ -15,13 +12,7 @@ from laari.rules.money import MAX_MONEY, read_rufiyaa
 from laari.rules.people.contacts import read_mobile
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust
 from laari.rules.refusals import Refusal
-
-
-class _Pair(NamedTuple):
-    """The customer and the trusted person on the screen."""
-
-    customer_id: UUID
-    trusted_id: UUID | None
+from laari.store.reads.people import trusted
 
 
 async def ask(request: WalletRequest) -> Reply | Problem:
@@ -52,26 +43,26 @@ async def ask(request: WalletRequest) -> Reply | Problem:
 
 
 async def agree(request: WalletRequest) -> Reply | Problem:
-    pair = _pair_of(request)
-    return await _decide(request, AgreeToTrust(request.actor, *pair), "trust_agreed")
+    asking = ids.read_id("", request.form.get("customer", ""))
+    if asking is None:
+        return _changed(request)
+    own = request.customer.customer_id
+    return await _decide(request, AgreeToTrust(request.actor, asking, own), "trust_agreed")
 
 
 async def end(request: WalletRequest) -> Reply | Problem:
-    pair = _pair_of(request)
-    is_own = pair.customer_id == request.customer.customer_id
-    if is_own:
-        await confirm(request, request.customer)
-    done = "trust_ending" if is_own else "trust_ended"
-    return await _decide(request, EndTrust(request.actor, *pair), done)
-
-
-def _pair_of(request: WalletRequest) -> _Pair:
-    """The page names the other side: the customer themselves is known."""
+    """A form of the trusted person names the customer; the customer's own form names nobody."""
     own = request.customer.customer_id
     asking = ids.read_id("", request.form.get("customer", ""))
     if asking is not None:
-        return _Pair(asking, own)
-    return _Pair(own, ids.read_id("", request.form.get("trusted", "")))
+        return await _decide(request, EndTrust(request.actor, asking, own), "trust_ended")
+    await confirm(request, request.customer)
+    trust = await request.backend.ask(trusted.of_customer, own, request.now)
+    # The page must not show the id of the other: it would tell whether the number has a wallet.
+    if trust is None or trust.asked_at.isoformat() != request.form.get("asked"):
+        return _changed(request)
+    command = EndTrust(request.actor, own, trust.trusted_id)
+    return await _decide(request, command, "trust_ending")
 
 
 async def _decide(
@@ -79,8 +70,12 @@ async def _decide(
 ) -> Reply | Problem:
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return FormProblem(outcome.status, request.language.text("details.changed"))
+        return _changed(request)
     return request.go(f"{PASSWORD}?done={done}")
+
+
+def _changed(request: WalletRequest) -> FormProblem:
+    return FormProblem(409, request.language.text("details.changed"))
 
 
 ROUTES: Routes = [
