@@ -17,7 +17,7 @@ from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.banking.withdrawals import CancelWithdrawal
 from laari.rules.calendar import local_day
 from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication, SubmitApplication
-from laari.rules.messages import CONTENTS
+from laari.rules.messages import CONTENTS, MOST_OF_A_MERCHANT
 from laari.rules.payments import authorizations, charges
 from laari.rules.people.message_choices import ChooseMessages
 from laari.rules.people_records import CustomerId, PersonId, show_whose
@@ -381,6 +381,7 @@ async def test_a_trusted_person_hears_of_large_payments_authorizations_and_accou
         await shop.run(charges.ChargeAuthorization(shop.tenant, made.id, charge))
         await bank_account(shop, of_wallet=True)
         found = await told(shop)
+        bounded = await shop.connection.fetchval("SELECT count(tenant_id) FROM messages")
         await change(shop.connection, "UPDATE trusted_people SET ends_at = now()")
         await shop.pay(2_000)
         assert await told(shop) == found
@@ -393,3 +394,5 @@ async def test_a_trusted_person_hears_of_large_payments_authorizations_and_accou
         ("trusted_bank_account", both[1], None),
     ]
     assert found[1][2]["details"] == "Seagull"
+    assert all(MOST_OF_A_MERCHANT.get(kind) for kind, *_ in found[:4])  # a flood ends
+    assert bounded == 4

@@ -328,6 +328,7 @@ MOST_OF_A_MERCHANT: dict[MessageKind, int] = {
     "payment_request": 10,
     "charge": 20,
     "refund": 20,
+    "trusted_payment": 20,
 }
 # The part of an hour's SMS that only codes and notices may use, which somebody waits for, and the
 # kinds that leave it to them.

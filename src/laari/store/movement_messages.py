@@ -104,7 +104,7 @@ _TRUST_EXISTS = "SELECT EXISTS (SELECT FROM trusted_people WHERE status = 'agree
 
 # The customer has a message of a charge and of an own bank account already.
 _TRUSTED_PAYMENTS = f"""{_TRUST}
-SELECT trust.*, t.amount, t.name, t.details, t.time
+SELECT trust.*, t.amount, t.name, t.details, t.time, p.tenant_id
 FROM transactions t JOIN trust USING (account)
 JOIN transfers x ON x.tid = t.tid AND x.kind IN ('payment', 'withdrawal')
 LEFT JOIN payments p ON p.id = x.payment_id
@@ -323,15 +323,18 @@ def _decided(rows: Iterable[asyncpg.Record], origin: str) -> Iterator[Written]:
                 yield Written(shop, "application_refused", DecisionContent(name, reason, link))
 
 
-def _of_trust(row: asyncpg.Record, kind: MessageKind, content: Struct) -> Written:
+def _of_trust(
+    row: asyncpg.Record, kind: MessageKind, content: Struct, tenant_id: int | None = None
+) -> Written:
     to = Recipient(row["email"], row["mobile"], row["language"], row["customer_id"])
-    return Written(to, kind, content)
+    return Written(to, kind, content, tenant_id)
 
 
 def _large_payment(row: asyncpg.Record) -> Written:
     payee = row["name"] or row["details"]
     content = TrustedPaymentContent(row["customer"], -row["amount"], payee, row["time"])
-    return _of_trust(row, "trusted_payment", content)
+    # Messages about one merchant are bounded (`MOST_OF_A_MERCHANT`).
+    return _of_trust(row, "trusted_payment", content, row["tenant_id"])
 
 
 def _new_authorization(row: asyncpg.Record) -> Written:
