@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.rules import ids
-from laari.rules.records import ChosenChannel, Language, Mode
+from laari.rules.records import ChosenChannel, Language, Mode, Recipient
 
 MerchantRole = Literal["owner", "manager", "accountant", "cashier"]
 OperatorRole = Literal["admin", "finance", "support"]
@@ -48,6 +48,10 @@ class Customer(Struct, frozen=True):
     password_first: bool
     mobile: str | None
     email: str | None
+
+    @property
+    def recipient(self) -> Recipient:
+        return Recipient(self.email, self.mobile, self.language, self.id)
 
     def value_of(self, contact: "ContactKind") -> str | None:
         return self.mobile if contact == "mobile" else self.email

@@ -14,7 +14,7 @@ from laari.rules.messages import CaseContent, send
 from laari.rules.people.customers import is_themselves
 from laari.rules.people.permissions import lacks
 from laari.rules.people_records import Case
-from laari.rules.records import Mode, Recipient, Transaction
+from laari.rules.records import Mode, Transaction
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 
@@ -94,6 +94,5 @@ class AnswerCase(Command[Case]):
         line = world.lines[self.tid]
         link = f"{world.origin}/app/transactions/{self.tid}"
         content = CaseContent(abs(line.amount), line.name or line.details, self.answer, link)
-        to = Recipient(customer.email, customer.mobile, customer.language, customer.id)
-        send(world, to, "case_answered", content, object_id=case.id)
+        send(world, customer.recipient, "case_answered", content, object_id=case.id)
         return answered

@@ -28,7 +28,7 @@ from laari.rules.people.passkey_ends import (
 )
 from laari.rules.people.permissions import Permission, lacks
 from laari.rules.people_records import Customer, CustomerId, Passkey, show_whose
-from laari.rules.records import MessageKind, Recipient
+from laari.rules.records import MessageKind
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World, bind
 
@@ -204,7 +204,6 @@ def _tell(world: World, customer: Customer, kind: MessageKind, passkeys: list[Pa
     """Sandbox customers are nobody: they get no messages."""
     if customer.mode != "live":
         return
-    to = Recipient(customer.email, customer.mobile, customer.language, customer.id)
     names = ", ".join(passkey.name for passkey in passkeys)
     content = PasskeyContent(names, world.now, f"{world.origin}/app/forgotten")
-    send(world, to, kind, content)
+    send(world, customer.recipient, kind, content)

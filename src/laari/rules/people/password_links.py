@@ -230,7 +230,7 @@ def _recipient(world: World, whose: Whose) -> Recipient | None:
     customer = world.customers.get(whose.id)
     if customer is None or customer.mode != "live":
         return None
-    return Recipient(customer.email, customer.mobile, customer.language, customer.id)
+    return customer.recipient
 
 
 def _code_digest(world: World, handle: str, code: str) -> bytes:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.rules import terms
@@ -18,7 +17,7 @@ from laari.rules.journal import Act, write_setting
 from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
 from laari.rules.people.customers import is_themselves
 from laari.rules.people_records import Customer, TrustedPerson
-from laari.rules.records import MessageKind, Recipient
+from laari.rules.records import Recipient
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
@@ -114,7 +113,7 @@ class AgreeToTrust(_Answer):
         act = Act(self.actor, "trusted_person.agree")
         write_setting(world, World.trusted_people, agreed, act, mode=customer.mode)
         content = TrustAgreedContent(trust.mobile, trust.above, world.origin + PAGE)
-        _tell(world, customer, "trust_agreed", content)
+        send(world, customer.recipient, "trust_agreed", content)
         return agreed
 
 
@@ -134,7 +133,8 @@ class EndTrust(_Answer):
         act = Act(self.actor, "trusted_person.end")
         write_setting(world, World.trusted_people, ended, act, mode=customer.mode)
         if self.is_trusted:
-            _tell(world, customer, "trust_ended", TrustEndContent(customer.name, world.now))
+            content = TrustEndContent(customer.name, world.now)
+            send(world, customer.recipient, "trust_ended", content)
         return ended
 
     def _end_later(
@@ -149,10 +149,6 @@ class EndTrust(_Answer):
         act = Act(self.actor, "trusted_person.end")
         write_setting(world, World.trusted_people, ending, act, mode=customer.mode)
         for person in (customer, world.customers[trust.trusted_id]):
-            _tell(world, person, "trust_ending", TrustEndContent(customer.name, ends_at))
+            content = TrustEndContent(customer.name, ends_at)
+            send(world, person.recipient, "trust_ending", content)
         return ending
-
-
-def _tell(world: World, person: Customer, kind: MessageKind, content: Struct) -> None:
-    to = Recipient(person.email, person.mobile, person.language, person.id)
-    send(world, to, kind, content)
