@@ -80,7 +80,7 @@ async def test_the_page_of_the_customer_shows_the_digits_of_the_till(shop: Shop)
 
 
 async def test_only_a_payment_by_the_static_code_has_digits(shop: Shop) -> None:
-    """Whoever pays an order of the web shop must not take goods at the till for the same money."""
+    """A customer who pays an order of the web shop must not take goods at the till for it too."""
     customer = await new_customer(shop.service)
     Device(shop).sell("10")
     shop.owner.shop.payment(terminal_label=TILL, amount=1000)

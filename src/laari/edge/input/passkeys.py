@@ -1,7 +1,7 @@
-"""What a browser sends of a passkey, and whether it proves anything.
+"""The answers of authenticators, which browsers send in forms: read, and verified.
 
-`webauthn` reads and verifies it. That loads slowly, and what it reads comes from strangers, so the
-process that hashes passwords does it (`edge/load/hashing.py`): the import is in the functions.
+`webauthn` verifies them. It loads slowly, and answers come from strangers, so the process that
+hashes passwords does it (`edge/load/hashing.py`): the import is in the functions.
 """
 
 import base64
@@ -48,7 +48,7 @@ def read_bytes(text: str) -> bytes | None:
 
 
 class Added(NamedTuple):
-    """What the form of a new passkey has."""
+    """The fields of the form of a new passkey."""
 
     challenge: bytes
     client_data: bytes
@@ -57,7 +57,7 @@ class Added(NamedTuple):
 
 
 class Used(NamedTuple):
-    """What the form of a log-in has."""
+    """The fields of the form of a log-in."""
 
     challenge: bytes
     client_data: bytes
@@ -110,7 +110,7 @@ def verify_added(party: Party, added: Added) -> NewKey | None:
             require_user_verification=True,
             supported_pub_key_algs=[COSEAlgorithmIdentifier(each) for each in ALGORITHMS],
         )
-    except Exception:  # whatever it cannot read proves nothing
+    except Exception:  # an answer that it cannot read proves nothing
         return None
     if found.credential_id != added.credential:
         return None
@@ -144,6 +144,6 @@ def verify_used(party: Party, public_key: bytes, used: Used) -> int | None:
             credential_current_sign_count=0,
             require_user_verification=True,
         )
-    except Exception:  # whatever it cannot read proves nothing
+    except Exception:  # an answer that it cannot read proves nothing
         return None
     return found.new_sign_count

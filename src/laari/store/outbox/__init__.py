@@ -1,1 +1,1 @@
-"""What goes out later, webhooks and messages: leased by senders, and recorded."""
+"""Webhooks and messages that are sent later: leased by senders, and recorded."""
