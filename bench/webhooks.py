@@ -30,7 +30,7 @@ from aiohttp import web
 from laari.engine.embedded import embedded_server
 from laari.rules.actors import Actor
 from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft
-from laari.rules.records import Event
+from laari.rules.records.events import Event
 from laari.store.batch.inside import decide_inside
 from laari.store.outbox.deliveries import save_events
 from laari.store.postgres.migrate import migrate

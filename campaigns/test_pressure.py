@@ -24,7 +24,7 @@ import bench.fill
 from campaigns.attacks import READERS
 from laari.engine.embedded import embedded_server
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import Role
+from laari.rules.records.people import Role
 from laari.store.people import sessions
 from laari.store.postgres.pool import Connection
 from tests import people

@@ -4,7 +4,7 @@ from asyncpg import Connection
 
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import AddBankAccount
-from laari.rules.records import BankAccount, BankDetails
+from laari.rules.records.bank_accounts import BankAccount, BankDetails
 from laari.store.batch.inside import decide_inside
 from laari.store.secrets import keys_of
 from tests.actors import MASTER, PERSON

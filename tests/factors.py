@@ -6,7 +6,7 @@ import pyotp
 from asyncpg import Connection
 
 from laari.rules.people.second_factors import BeginFactor, CheckFactor, ConfirmFactor
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.store.reads.people import second_factors
 from tests.actors import MASTER, OPERATOR
 from tests.people import RefusedError, decided

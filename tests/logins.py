@@ -8,7 +8,7 @@ from asyncpg import Connection
 from laari.rules.actors import Actor
 from laari.rules.people.log_ins import ResetPassword, SetPassword
 from laari.rules.people.password_links import HandOverPasswordLink, UsePasswordLink
-from laari.rules.people_records import CustomerId, Whose
+from laari.rules.records.people import CustomerId, Whose
 from laari.store.people import logins, sessions
 from laari.store.reads.people import password_links, persons
 from tests.actors import MASTER, OPERATOR

@@ -19,7 +19,7 @@ from laari.rules.merchants.new_merchants import (
 )
 from laari.rules.people.new_customers import CustomerDraft
 from laari.rules.people.persons import NewLogin
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.people.passwords import hash_password, new_password

@@ -27,7 +27,7 @@ from laari.rules.people.passkey_challenges import (
     new_challenge,
 )
 from laari.rules.people.passkeys import AddPasskey, UsePasskey
-from laari.rules.people_records import CustomerId, Passkey
+from laari.rules.records.people import CustomerId, Passkey
 from laari.store.people import logins
 from laari.store.secrets import keys_of
 from tests.actors import MASTER

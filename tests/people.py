@@ -7,6 +7,7 @@ from asyncpg import Connection
 
 from laari.rules.actors import Actor
 from laari.rules.command import Command
+from laari.rules.needs import Needs
 from laari.rules.people.invitations import (
     AcceptInvitation,
     Invited,
@@ -23,10 +24,9 @@ from laari.rules.people.memberships import (
     TransferOwnership,
 )
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import Invitation, PersonId
-from laari.rules.records import Language
+from laari.rules.records.messages import Language
+from laari.rules.records.people import Invitation, PersonId
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs
 from laari.store.batch.load import load
 from laari.store.batch.save import save
 from laari.store.reads.people import invitations

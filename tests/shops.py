@@ -13,7 +13,9 @@ from laari.rules.merchants.fees import SetFees
 from laari.rules.merchants.keys import NO_OVERLAP, CreateClient, EndOldKey, RevokeClient, RotateKey
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.merchants.settings import Changes, UpdateMerchant
-from laari.rules.records import BankHoliday, OAuthClient, Tier
+from laari.rules.records.bank import BankHoliday
+from laari.rules.records.merchants import OAuthClient
+from laari.rules.records.wallets import Tier
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.people.acting import acting

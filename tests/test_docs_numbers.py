@@ -18,7 +18,7 @@ from laari.rules.banking import bank_accounts, bank_statement
 from laari.rules.banking import payouts as banking_payouts
 from laari.rules.events import EVENTS
 from laari.rules.payments import refunds
-from laari.rules.records import PayoutStatus
+from laari.rules.records.payouts import PayoutStatus
 from laari.spine import engine
 from laari.store.ledger.sealed_rows import SUBJECTS
 from laari.store.people.passwords import NICENESS

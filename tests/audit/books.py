@@ -20,7 +20,8 @@ from laari.rules.people.identities import EnterIdentity, Identity
 from laari.rules.people.invitations import Offer
 from laari.rules.people.passkeys import EndPasskeys
 from laari.rules.people.persons import NewLogin
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 from laari.rules.shapes.payments import payment_shape

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from laari.rules.banking.payout_runs import AnswerPayout
-from laari.rules.records import Payout
+from laari.rules.records.payouts import Payout
 from laari.store.postgres.pool import connection_to
 from tests import shops
 from tests.actors import OPERATOR

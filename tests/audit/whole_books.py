@@ -15,8 +15,9 @@ from laari.rules.merchants.tills import CreateTill, EndDevice, OfferPairing, Pai
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust
-from laari.rules.people_records import Case, TrustedPerson
-from laari.rules.records import ApplicationAnswers, PendingMovement
+from laari.rules.records.merchants import ApplicationAnswers
+from laari.rules.records.people import Case, TrustedPerson
+from laari.rules.records.second_person import PendingMovement
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.counters import daily_figures

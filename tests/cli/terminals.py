@@ -10,7 +10,7 @@ import pytest
 
 from laari.cli.terminal import operation
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import OperatorRole
+from laari.rules.records.people import OperatorRole
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import connection_to
 from tests import people

@@ -10,7 +10,7 @@ import pytest
 from laari.cli.main import run
 from laari.rules.actors import Payer
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.records import MODES, Mode
+from laari.rules.records.tenants import MODES, Mode
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

@@ -21,7 +21,7 @@ from laari.edge.load.heavy import (
     patiently,
 )
 from laari.edge.pages.csv_files import csv_lines
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 
 
 async def test_one_at_a_time_with_a_rest_in_between() -> None:

@@ -12,7 +12,7 @@ from laari.edge.load import live
 from laari.edge.load.admission import Admission
 from laari.edge.load.live import Live, OneDevice, OnePayment, OneTill
 from laari.errors import UnavailableError
-from laari.rules.records import TillDevice
+from laari.rules.records.tills import TillDevice
 from laari.rules.world import World
 from laari.store.reads.tills.changes import Changes
 

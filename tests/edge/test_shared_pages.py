@@ -16,7 +16,8 @@ from laari.edge.merchant.operations import Caller, Context
 from laari.edge.merchant.payments import LIST
 from laari.http.messages import Reply
 from laari.rules.payments.payments import ExpirePayment
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
 from laari.store.reads.listing import Found
 from tests.actors import OPERATOR
 

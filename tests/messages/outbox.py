@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.rules.messages import RequestContent, addressed
-from laari.rules.records import Channel, Language, Message, MessageKind
+from laari.rules.records.messages import Channel, Language, Message, MessageKind
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.world import World
 from laari.settings import SmtpServer

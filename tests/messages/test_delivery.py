@@ -16,11 +16,14 @@ import pytest
 
 from laari.errors import UnavailableError
 from laari.rules.command import Command
+from laari.rules.needs import Needs
 from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
-from laari.rules.records import MessageKind, PaymentRequest, Tenant
+from laari.rules.records.messages import MessageKind
+from laari.rules.records.payments import PaymentRequest
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
 from laari.store.outbox import messages

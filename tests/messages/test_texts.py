@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from laari.edge.pages import language
 from laari.rules.messages import CONTENTS, FreezeContent, ReceiptContent
-from laari.rules.records import Language
+from laari.rules.records.messages import Language
 from laari.workers.messages.delivery import NotSent
 from laari.workers.messages.smtp import compose
 from laari.workers.messages.texts import TEXTS, write

@@ -9,7 +9,7 @@ from typing import Any
 from playwright.async_api import Page
 
 from laari.rules.merchants.applications import SubmitApplication
-from laari.rules.records import ApplicationAnswers
+from laari.rules.records.merchants import ApplicationAnswers
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR

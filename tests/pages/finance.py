@@ -8,7 +8,7 @@ from typing import Any
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
 from laari.rules.payments import payments
-from laari.rules.records import Tenant
+from laari.rules.records.tenants import Tenant
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

@@ -8,8 +8,8 @@ from typing import Any
 from playwright.async_api import Page
 
 from laari.rules.merchants.applications import SubmitApplication
-from laari.rules.people_records import OperatorRole
-from laari.rules.records import ApplicationAnswers
+from laari.rules.records.merchants import ApplicationAnswers
+from laari.rules.records.people import OperatorRole
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter

@@ -7,7 +7,7 @@ import httpx
 from playwright.async_api import Page
 
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import OperatorRole
+from laari.rules.records.people import OperatorRole
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import connection_to
 from tests import people

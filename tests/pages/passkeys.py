@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from laari.rules.people_records import CustomerId
+from laari.rules.records.people import CustomerId
 from tests.pages.forms import Forms
 from tests.pages.people import Customer
 from tests.passkeys import Authenticator

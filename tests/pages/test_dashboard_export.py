@@ -18,7 +18,7 @@ from playwright.async_api import expect
 
 from laari.edge.pages.csv_files import METADATA_AT_ONCE, csv_text, guarded, in_pieces
 from laari.rules.money import rufiyaa
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.store.postgres.pool import connection_to
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import Visitors

@@ -8,7 +8,7 @@ import pytest
 
 from laari.edge.pages.operator.customers import _own_facts
 from laari.rules.ids import read_id
-from laari.rules.records import Transaction
+from laari.rules.records.wallets import Transaction
 from laari.store import inbox
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders

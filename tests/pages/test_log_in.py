@@ -14,7 +14,7 @@ import pytest
 
 from laari.edge.load.hashing import MOST_WAITING
 from laari.rules import terms
-from laari.rules.people_records import CustomerId
+from laari.rules.records.people import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.logins import reset_password

@@ -15,7 +15,7 @@ from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
 from laari.rules.payments.payments import PayPayment
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from tests.actors import OPERATOR
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import (

@@ -20,8 +20,8 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.calendar import local_day
 from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.people.permissions import may
-from laari.rules.people_records import OperatorRole
-from laari.rules.records import ApplicationAnswers
+from laari.rules.records.merchants import ApplicationAnswers
+from laari.rules.records.people import OperatorRole
 from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import volume

@@ -11,7 +11,7 @@ from laari.edge.pages.operator.request import HOME, OperatorRequest
 from laari.rules import ids
 from laari.rules.calendar import local_day, start_of
 from laari.rules.merchants.applications import SubmitApplication
-from laari.rules.records import ApplicationAnswers
+from laari.rules.records.merchants import ApplicationAnswers
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter

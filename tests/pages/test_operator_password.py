@@ -12,7 +12,7 @@ import pytest
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.people.permissions import WITHOUT_PASSWORD
-from laari.rules.people_records import OperatorRole
+from laari.rules.records.people import OperatorRole
 from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
 from tests.logins import whose

@@ -12,7 +12,7 @@ from laari.edge.pages.app import ROUTES
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules.people.permissions import may
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import MerchantRole
+from laari.rules.records.people import MerchantRole
 from laari.store.people import logins
 from laari.store.people.passwords import nobodys_hash
 from laari.store.postgres.pool import connection_to

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from laari.store.batch.load import _lock_number
+from laari.store.batch.loaders.turns import lock_number
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import memberships
 from tests import people
@@ -132,7 +132,7 @@ async def test_a_person_who_is_removed_at_that_moment_adds_no_shop(open_service:
         member = await memberships.find_member(other, person.shop.id, person.email)
         async with lock.transaction():  # the sign-up waits, after it has found the person
             await lock.execute(
-                "SELECT pg_advisory_xact_lock($1)", _lock_number((0, "sign-up", "merchants"))
+                "SELECT pg_advisory_xact_lock($1)", lock_number((0, "sign-up", "merchants"))
             )
             sent = asyncio.create_task(asyncio.to_thread(client.post, "/signup", data=fields))
             waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"

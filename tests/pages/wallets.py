@@ -14,8 +14,8 @@ from laari.rules.payments.authorizations import ApproveAuthorization, SuspendAut
 from laari.rules.payments.payment_requests import PayRequest, RejectRequest, ReserveRequest
 from laari.rules.payments.payments import PayPayment
 from laari.rules.people.cases import OpenCase
-from laari.rules.people_records import Case
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.people import Case
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner

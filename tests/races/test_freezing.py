@@ -7,7 +7,9 @@ import pytest
 from laari.rules.actors import Payer
 from laari.rules.banking.wallet_controls import FreezeWallet, UnfreezeWallet
 from laari.rules.payments import authorizations, charges
-from laari.rules.records import Payment, Tenant, Wallet
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner

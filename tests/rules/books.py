@@ -13,6 +13,7 @@ from laari.rules import wallets
 from laari.rules.actors import Payer
 from laari.rules.ids import Random
 from laari.rules.ledger import merchant_account
+from laari.rules.master_key import Keys
 from laari.rules.payments import limits
 from laari.rules.payments.authorizations import (
     ApproveAuthorization,
@@ -21,19 +22,14 @@ from laari.rules.payments.authorizations import (
 )
 from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Counted, PeriodKey, others
-from laari.rules.records import (
-    Authorization,
-    MerchantActivity,
-    MerchantFunds,
-    MerchantSettings,
-    Refund,
-    Tenant,
-    TenantSettings,
-    Tier,
-    Transfer,
-    Wallet,
-)
-from laari.rules.world import Keys, World
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.ledger import Transfer
+from laari.rules.records.merchants import MerchantActivity, MerchantSettings
+from laari.rules.records.payments import Refund
+from laari.rules.records.payouts import MerchantFunds
+from laari.rules.records.tenants import Tenant, TenantSettings
+from laari.rules.records.wallets import Tier, Wallet
+from laari.rules.world import World
 from tests.actors import OPERATOR
 
 START = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)  # a Friday

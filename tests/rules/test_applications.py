@@ -16,8 +16,9 @@ from laari.rules.merchants.applications import (
     SubmitApplication,
     WithdrawApplication,
 )
-from laari.rules.people_records import Membership
-from laari.rules.records import Application, ApplicationAnswers, PayoutTerms
+from laari.rules.records.merchants import Application, ApplicationAnswers
+from laari.rules.records.payouts import PayoutTerms
+from laari.rules.records.people import Membership
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

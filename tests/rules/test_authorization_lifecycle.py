@@ -21,7 +21,7 @@ from laari.rules.payments.authorizations import (
 )
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
-from laari.rules.records import Authorization, AuthorizationStatus
+from laari.rules.records.authorizations import Authorization, AuthorizationStatus
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

@@ -9,7 +9,7 @@ from laari.rules.actors import Payer
 from laari.rules.payments.authorizations import ApproveAuthorization, as_of
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
-from laari.rules.records import AuthorizationStatus
+from laari.rules.records.authorizations import AuthorizationStatus
 from laari.rules.refusals import Refusal
 from tests.rules.books import ACCOUNT, START, Books
 

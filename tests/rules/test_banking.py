@@ -27,7 +27,8 @@ from laari.rules.banking.payout_runs import (
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.ledger import in_transit_account, outside_account, unallocated_account
-from laari.rules.records import Payout, PendingMovement
+from laari.rules.records.payouts import Payout
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.rules.vault import BALANCE, TENANTS, WALLETS, Vault

@@ -3,7 +3,7 @@
 import pytest
 
 from laari.rules.banking.bank_accounts import not_valid, read_details
-from laari.rules.records import BankDetails
+from laari.rules.records.bank_accounts import BankDetails
 
 
 @pytest.mark.parametrize("bank", ["BML", "bml", "Bank of Maldives", " bank  of maldives "])

@@ -13,8 +13,8 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.messages import CaseContent
 from laari.rules.people.cases import AnswerCase, OpenCase
-from laari.rules.people_records import Case
-from laari.rules.records import Transaction
+from laari.rules.records.people import Case
+from laari.rules.records.wallets import Transaction
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

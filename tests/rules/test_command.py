@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from laari import rules
 from laari.rules.command import Command, Share, TenantCommand
+from laari.rules.needs import Needs
 from laari.rules.payments.sandbox_clock import MoveClock
-from laari.rules.records import Tenant
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from tests.actors import OPERATOR
 
 

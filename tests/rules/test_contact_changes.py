@@ -26,7 +26,7 @@ from laari.rules.people.contact_changes import (
     RequestContactChange,
     StopContactChange,
 )
-from laari.rules.people_records import ContactChange, Customer
+from laari.rules.records.people import ContactChange, Customer
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

@@ -24,10 +24,10 @@ from laari.rules.people.identities import (
     ViewIdentity,
 )
 from laari.rules.people.wallet_keys import PURPOSE, CreateWalletKey, RevokeWalletKey
-from laari.rules.people_records import Customer, WalletKey
-from laari.rules.records import Wallet
+from laari.rules.records.people import Customer, KeyCounts, WalletKey
+from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal
-from laari.rules.world import KeyCounts, World
+from laari.rules.world import World
 from tests.actors import OPERATOR
 from tests.rules.test_password_links import AISHA
 from tests.rules.test_second_factors import KEYS

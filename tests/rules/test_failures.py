@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
-from laari.rules.records import Tier
+from laari.rules.records.wallets import Tier
 from laari.rules.refusals import Refusal
 from tests.rules.books import ACCOUNT, START, Books
 

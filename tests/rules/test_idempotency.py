@@ -9,9 +9,10 @@ import pytest
 
 from laari.rules.command import Command
 from laari.rules.idempotency import RETENTION, Keyed, Response
-from laari.rules.records import Tenant
+from laari.rules.needs import Needs
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import CODES, PASSING_CODES, Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)

@@ -12,7 +12,7 @@ from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.payments.refunds import Refunded, RefundPayment
 from laari.rules.payments.sandbox_clock import MoveClock
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.rules.refusals import Refusal
 from tests.actors import OPERATOR
 from tests.rules.books import ACCOUNT, START, Books

@@ -30,7 +30,7 @@ from laari.rules.people.memberships import (
     TransferOwnership,
 )
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import LogIn
+from laari.rules.records.people import LogIn
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

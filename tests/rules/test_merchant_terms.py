@@ -11,7 +11,10 @@ from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
 from laari.rules.banking.tiers import SetLimits
 from laari.rules.merchants.fees import CancelFees, SetFees, StartFees
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
-from laari.rules.records import BankHoliday, PayoutTerms, Tenant, Tier
+from laari.rules.records.bank import BankHoliday
+from laari.rules.records.payouts import PayoutTerms
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.wallets import Tier
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

@@ -17,8 +17,8 @@ from laari.rules.merchants.settings import (
     SetLimit,
     UpdateMerchant,
 )
-from laari.rules.people_records import Membership
-from laari.rules.records import TenantSettings
+from laari.rules.records.people import Membership
+from laari.rules.records.tenants import TenantSettings
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

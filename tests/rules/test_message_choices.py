@@ -9,11 +9,12 @@ import pytest
 
 from laari.rules.actors import Actor
 from laari.rules.money import MAX_MONEY
+from laari.rules.needs import Needs
 from laari.rules.people.message_choices import ChooseMessages
-from laari.rules.people_records import CustomerId, CustomerMessages, Person, PersonId, show_whose
-from laari.rules.records import MessageChoice
+from laari.rules.records.messages import MessageChoice
+from laari.rules.records.people import CustomerId, CustomerMessages, Person, PersonId, show_whose
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from tests.actors import OPERATOR
 from tests.rules.test_password_links import AISHA
 

@@ -11,7 +11,9 @@ import pytest
 from laari.rules import ids
 from laari.rules.messages import CONTENTS, RequestContent
 from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
-from laari.rules.records import Contact, Message, MessageKind, PaymentRequest, Tenant
+from laari.rules.records.messages import Contact, Message, MessageKind
+from laari.rules.records.payments import PaymentRequest
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.rules.books import KEYS

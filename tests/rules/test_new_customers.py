@@ -14,14 +14,16 @@ from laari.rules.actors import Actor
 from laari.rules.banking.wallet_money import NEEDS_SECOND, CreateCustomer, NewCustomer
 from laari.rules.ledger import outside_account
 from laari.rules.money import MAX_MONEY
+from laari.rules.needs import Needs
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.customers import LetLogIn
 from laari.rules.people.new_customers import CustomerDraft, lowest_tier
 from laari.rules.people.wallet_keys import PURPOSE
-from laari.rules.people_records import Customer, CustomerSignUp
-from laari.rules.records import Contact, Tier
+from laari.rules.records.messages import Contact
+from laari.rules.records.people import Customer, CustomerSignUp
+from laari.rules.records.wallets import Tier
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from tests.actors import OPERATOR, PERSON
 from tests.rules.test_password_links import AISHA
 from tests.rules.test_second_factors import KEYS

@@ -19,11 +19,12 @@ from laari.rules.merchants.new_merchants import (
     NewOwner,
     SignUpMerchant,
 )
+from laari.rules.needs import Needs
 from laari.rules.people.persons import NewLogin
 from laari.rules.people.wallet_keys import PURPOSE, sandbox_key
-from laari.rules.people_records import Person
+from laari.rules.records.people import Person
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from tests.actors import OPERATOR, PERSON
 from tests.rules.test_new_customers import TIERS
 from tests.rules.test_second_factors import KEYS

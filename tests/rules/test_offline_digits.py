@@ -10,7 +10,7 @@ from msgspec import json
 from laari.rules.actors import Actor
 from laari.rules.merchants.offline import digits_of, minute_of, secret_context, truncated
 from laari.rules.merchants.tills import CreateTill, DeactivateTill, EndDevice
-from laari.rules.records import Till
+from laari.rules.records.tills import Till
 from laari.rules.world import World
 from laari.store.secrets import keys_of
 from tests.rules.test_merchants import NOW

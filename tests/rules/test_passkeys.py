@@ -17,6 +17,7 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.journal import SETTINGS, state
+from laari.rules.master_key import Keys
 from laari.rules.people.log_ins import ResetPassword, SetPassword
 from laari.rules.people.passkey_challenges import (
     RANDOM_BYTES,
@@ -39,9 +40,9 @@ from laari.rules.people.passkeys import (
     UsePasskey,
     goes_on,
 )
-from laari.rules.people_records import Customer, CustomerId, Passkey
+from laari.rules.records.people import Customer, CustomerId, Passkey
 from laari.rules.refusals import Refusal
-from laari.rules.world import Keys, World
+from laari.rules.world import World
 from tests.actors import OPERATOR
 from tests.rules.test_contact_changes import AISHA
 

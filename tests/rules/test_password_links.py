@@ -25,14 +25,7 @@ from laari.rules.people.password_links import (
     HandOverPasswordLink,
     UsePasswordLink,
 )
-from laari.rules.people_records import (
-    Customer,
-    CustomerId,
-    LogIn,
-    Person,
-    PersonId,
-    Whose,
-)
+from laari.rules.records.people import Customer, CustomerId, LogIn, Person, PersonId, Whose
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

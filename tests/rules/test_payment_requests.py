@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from laari.rules.actors import Payer
+from laari.rules.needs import Needs
 from laari.rules.payments.payment_requests import (
     CancelRequest,
     CreateRequest,
@@ -16,18 +17,14 @@ from laari.rules.payments.payment_requests import (
 )
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
 from laari.rules.payments.refunds import Refunded, RefundPayment
-from laari.rules.records import (
-    Contact,
-    MerchantActivity,
-    MerchantFunds,
-    Mode,
-    PaymentRequest,
-    Tenant,
-    Tier,
-    Wallet,
-)
+from laari.rules.records.merchants import MerchantActivity
+from laari.rules.records.messages import Contact
+from laari.rules.records.payments import PaymentRequest
+from laari.rules.records.payouts import MerchantFunds
+from laari.rules.records.tenants import Mode, Tenant
+from laari.rules.records.wallets import Tier, Wallet
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from tests.actors import OPERATOR
 
 NOW = datetime(2027, 7, 1, 9, tzinfo=UTC)

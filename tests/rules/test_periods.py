@@ -11,15 +11,17 @@ from msgspec.structs import replace
 
 from laari.rules import wallets
 from laari.rules.calendar import MALDIVES, Interval, period_start
+from laari.rules.needs import Needs
 from laari.rules.payments import limits
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Counted, Moment, Period, running
-from laari.rules.records import Authorization, Tier, Wallet
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.wallets import Tier, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.wallet import usage_shape
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from tests.actors import OPERATOR
 from tests.rules.books import ACCOUNT, Books
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from laari.rules import terms
 from laari.rules.messages import ReceiptContent
 from laari.rules.payments.receipts import SendReceipt
-from laari.rules.records import Transaction
+from laari.rules.records.wallets import Transaction
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.rules.books import KEYS

@@ -15,7 +15,8 @@ from laari.rules import ledger
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.payments.refunds import MOST_REFUNDS, Refunded, RefundPayment
-from laari.rules.records import MerchantFunds, Payment
+from laari.rules.records.payments import Payment
+from laari.rules.records.payouts import MerchantFunds
 from laari.rules.refusals import Refusal
 from laari.rules.tables import UnlockedRowError
 from tests.actors import PERSON

@@ -8,7 +8,7 @@ from laari.rules.payments.authorizations import AuthorizationDraft, CreateAuthor
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.rules.tables import Lookup
 from laari.rules.world import REGISTRY, World
 from tests.rules.books import ACCOUNT, Books

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from laari.rules import terms
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
 from laari.rules.money import MAX_PAYMENT_AMOUNT
-from laari.rules.records import ReusableLink
+from laari.rules.records.merchants import ReusableLink
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.rules.test_merchants import NOW, world_of

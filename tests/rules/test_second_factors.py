@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from laari.rules import terms
 from laari.rules.actors import Actor
+from laari.rules.master_key import Keys
 from laari.rules.people.second_factors import (
     BeginFactor,
     CheckFactor,
@@ -20,9 +21,9 @@ from laari.rules.people.second_factors import (
     RenewRecoveryCodes,
     TurnOffFactor,
 )
-from laari.rules.people_records import LogIn, Person, PersonId, SecondFactor
+from laari.rules.records.people import LogIn, Person, PersonId, SecondFactor
 from laari.rules.refusals import Refusal
-from laari.rules.world import Keys, World
+from laari.rules.world import World
 from tests.actors import OPERATOR
 
 NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 
 from laari.rules.actors import Actor
 from laari.rules.banking.second_person import is_same_person, moved_alone, person, waits
-from laari.rules.records import PersonDay
+from laari.rules.records.second_person import PersonDay
 
 ANN = Actor("operator", "ann@laari.test", "finance")
 TODAY = date(2026, 11, 18)

@@ -19,7 +19,8 @@ from laari.rules.merchants.tills import (
     PairDevice,
     read_code,
 )
-from laari.rules.records import Tenant, Till, TillDevice
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.tills import Till, TillDevice
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.rules.test_merchants import NOW, SHOP, world_of

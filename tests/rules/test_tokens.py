@@ -5,7 +5,8 @@ import pytest
 
 from laari.rules import terms
 from laari.rules.people.scopes import SCOPES
-from laari.rules.records import AccessToken, Mode, Tenant
+from laari.rules.records.merchants import AccessToken
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tokens import (
     IssueToken,

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from laari.rules import ids, terms
 from laari.rules.actors import Actor
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust, is_open
-from laari.rules.people_records import Customer, TrustedPerson
-from laari.rules.records import Contact
+from laari.rules.records.messages import Contact
+from laari.rules.records.people import Customer, TrustedPerson
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR

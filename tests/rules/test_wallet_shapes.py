@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from laari.rules.calendar import MALDIVES
 from laari.rules.periods import Moment
-from laari.rules.records import Tier, Wallet
+from laari.rules.records.wallets import Tier, Wallet
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.wallet import balance_shape, mvr, usage_shape
 

@@ -7,18 +7,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
-from laari.rules.records import (
-    BankAccount,
-    Due,
-    MerchantActivity,
-    MerchantFunds,
-    RunNumbers,
-    Tenant,
-    Transfer,
-    Wallet,
-)
+from laari.rules.needs import Needs
+from laari.rules.records.bank_accounts import BankAccount
+from laari.rules.records.ledger import Transfer
+from laari.rules.records.merchants import MerchantActivity
+from laari.rules.records.payouts import Due, MerchantFunds, RunNumbers
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.wallets import Wallet
 from laari.rules.tables import Additions, Table
-from laari.rules.world import REGISTRY, Needs, World
+from laari.rules.world import REGISTRY, World
 
 NOW = datetime(2026, 11, 18, 7, 0, tzinfo=UTC)
 ENTERED = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from laari.rules.command import Command, Share
+from laari.rules.needs import Needs
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from laari.spine import engine
 from laari.spine.engine import Away, LockTimeout, LostRace, Rerun, SlowCommit, Spine, TooSlow
 

@@ -13,7 +13,7 @@ from laari.rules.banking.payouts import RequestPayout
 from laari.rules.command import Command
 from laari.rules.idempotency import Keyed, Response
 from laari.rules.payments.refunds import Refunded, RefundPayment
-from laari.rules.records import PayoutRun
+from laari.rules.records.payouts import PayoutRun
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.refunds import refund_shape

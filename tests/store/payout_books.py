@@ -20,7 +20,9 @@ from laari.rules.banking.payouts import RequestPayout
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.payments import payments
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.records import Mode, Payment, Payout, PayoutMovement, PayoutRun, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.payouts import Payout, PayoutMovement, PayoutRun
+from laari.rules.records.tenants import Mode, Tenant
 from laari.spine.engine import LostRace
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner

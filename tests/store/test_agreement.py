@@ -35,7 +35,9 @@ from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPaymen
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.payments.tills import CloseTill
-from laari.rules.records import BankDetails, BankOrder, Payout, Tenant
+from laari.rules.records.bank_accounts import BankDetails
+from laari.rules.records.payouts import BankOrder, Payout
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner

@@ -21,7 +21,9 @@ from laari.rules.banking.payout_runs import (
     SendRun,
 )
 from laari.rules.banking.withdrawals import RequestWithdrawal
-from laari.rules.records import BankDetails, FloatSignoff, PayoutRun
+from laari.rules.records.bank import FloatSignoff
+from laari.rules.records.bank_accounts import BankDetails
+from laari.rules.records.payouts import PayoutRun
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import payouts as reads
 from tests.actors import PERSON

@@ -8,7 +8,8 @@ import pytest
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import AddBankAccount, is_same_name
 from laari.rules.banking.movements import Made, MakeMovement
-from laari.rules.records import BankAccount, BankDetails, PendingMovement
+from laari.rules.records.bank_accounts import BankAccount, BankDetails
+from laari.rules.records.second_person import PendingMovement
 from laari.store.reads.money import payouts as reads
 from tests.actors import OPERATOR, PERSON
 from tests.bank_accounts import enter

@@ -11,7 +11,8 @@ from laari.rules.banking.bank_matches import MatchLine, UnmatchLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.open_lines import SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout
-from laari.rules.records import BankLine, Payout
+from laari.rules.records.bank import BankLine
+from laari.rules.records.payouts import Payout
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import bank

@@ -11,7 +11,7 @@ from laari.rules.banking.bank_matches import MatchLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.banking.open_lines import ChargeLine, SendLineBack
-from laari.rules.records import BankLine, BankMovement
+from laari.rules.records.bank import BankLine, BankMovement
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import bank

@@ -11,11 +11,14 @@ import pytest
 
 from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
+from laari.rules.needs import Needs
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.records import AccessToken, Payment, Tenant
+from laari.rules.records.merchants import AccessToken
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tokens import IssueToken
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from laari.spine.engine import PATIENT_LOCK_SECONDS, Spine
 from laari.store.batch.load import load
 from laari.store.batch.runner import _SESSION, BatchRunner

@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import Payer
+from laari.rules.needs import Needs
 from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
@@ -19,9 +20,10 @@ from laari.rules.payments.authorizations import (
 )
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from laari.store.batch.load import load
 from laari.store.batch.load_charge import _LOAD, _is_before
 from laari.store.batch.runner import _SESSION, BatchRunner

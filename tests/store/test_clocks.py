@@ -12,16 +12,17 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.calendar import MALDIVES
+from laari.rules.needs import Needs
 from laari.rules.payments import authorizations as auth
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.refunds import Refunded, RefundPayment
 from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Moment, others
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import counted, spent_now
-from laari.rules.world import Needs
 from laari.spine.engine import Spine
 from laari.store.audit import audit
 from laari.store.batch import sandbox_periods

@@ -17,7 +17,7 @@ from laari.rules.people.contact_changes import (
     RequestContactChange,
     StopContactChange,
 )
-from laari.rules.people_records import ContactChange, ContactKind, CustomerId
+from laari.rules.records.people import ContactChange, ContactKind, CustomerId
 from laari.rules.refusals import Refusal
 from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to

@@ -11,7 +11,7 @@ from laari.rules.banking.payout_runs import JoinRun
 from laari.rules.calendar import local_day
 from laari.rules.ids import show_id
 from laari.rules.people.persons import NewLogin
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import _SESSION, connection_to
 from laari.store.reads import find as finding

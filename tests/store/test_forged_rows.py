@@ -13,7 +13,7 @@ from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.invitations import Offer
 from laari.rules.people.password_links import AskPasswordLink
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import CustomerId, PersonId
+from laari.rules.records.people import CustomerId, PersonId
 from laari.rules.tokens import IssueToken
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import oauth

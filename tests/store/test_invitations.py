@@ -11,7 +11,7 @@ from laari.rules import terms
 from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.messages import InvitationContent
 from laari.rules.people.invitations import Offer
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations

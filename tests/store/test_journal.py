@@ -24,7 +24,7 @@ from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.people.second_factors import BeginFactor
 from laari.rules.people.wallet_keys import CreateWalletKey, RevokeWalletKey
-from laari.rules.people_records import CustomerId, show_whose
+from laari.rules.records.people import CustomerId, show_whose
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World

@@ -25,7 +25,8 @@ from laari.rules.lifecycle import (
 from laari.rules.payments import payment_requests, payments
 from laari.rules.payments.payment_commands import PAYMENTS, move
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.records import Payment, PaymentStatus, Tenant
+from laari.rules.records.payments import Payment, PaymentStatus
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World

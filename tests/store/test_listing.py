@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from laari.rules.records import Payment, ReferenceClaim
+from laari.rules.records.payments import Payment, ReferenceClaim
 from laari.rules.world import World
 from laari.store.batch.save import save
 from laari.store.postgres.pool import connection_to

@@ -2,7 +2,7 @@
 
 import pytest
 
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.store.people import logins
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR

@@ -10,7 +10,7 @@ from laari.rules.actors import Actor
 from laari.rules.merchants.settings import RequireFactor
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.reads.people import memberships, persons

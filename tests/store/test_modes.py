@@ -20,7 +20,7 @@ from laari.rules.payments import payment_requests, payments
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.payments.sandbox_clock import MoveClock
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World

@@ -10,7 +10,7 @@ from laari.rules.banking.bank_targets import expected
 from laari.rules.banking.open_lines import AssignLine
 from laari.rules.banking.payout_runs import CancelPayout, CancelRun
 from laari.rules.banking.payouts import in_effect
-from laari.rules.records import BankAccount
+from laari.rules.records.bank_accounts import BankAccount
 from laari.store.reads.money import bank
 from tests.actors import OPERATOR
 from tests.making import make_customer

@@ -20,8 +20,8 @@ from laari.rules.merchants.applications import ApproveMerchant, RefuseApplicatio
 from laari.rules.messages import CONTENTS, MOST_OF_A_MERCHANT
 from laari.rules.payments import authorizations, charges
 from laari.rules.people.message_choices import ChooseMessages
-from laari.rules.people_records import CustomerId, PersonId, show_whose
-from laari.rules.records import MessageChoice, MessageKind
+from laari.rules.records.messages import MessageChoice, MessageKind
+from laari.rules.records.people import CustomerId, PersonId, show_whose
 from laari.rules.refusals import Refusal
 from laari.store import movement_messages
 from laari.store.people.notices import Outbox

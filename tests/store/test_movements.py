@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from laari.rules import ids
 from laari.rules.calendar import MALDIVES, local_day
-from laari.rules.records import Payment, Refund, Transfer
+from laari.rules.records.ledger import Transfer
+from laari.rules.records.payments import Payment, Refund
 from laari.rules.world import World
 from laari.store.batch.save import save
 from laari.store.postgres.pool import connection_to

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.people.passkeys import KNOWN, STALE, EndPasskeys
-from laari.rules.people_records import Passkey
+from laari.rules.records.people import Passkey
 from laari.rules.refusals import Refusal
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import passkeys

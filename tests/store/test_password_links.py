@@ -11,7 +11,7 @@ import pytest
 from laari.rules import terms
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import CustomerId, PersonId
+from laari.rules.records.people import CustomerId, PersonId
 from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_sessions

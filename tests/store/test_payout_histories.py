@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, JoinRun
 from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout
 from laari.rules.calendar import local_day
-from laari.rules.records import Mode, Payout
+from laari.rules.records.payouts import Payout
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.store.reads.money.float_days import float_of
 from tests import shops

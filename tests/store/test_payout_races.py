@@ -9,7 +9,7 @@ import pytest
 from laari.rules.banking.merchant_money import Funds, MoveFunds
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.records import Payout
+from laari.rules.records.payouts import Payout
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
 from tests.actors import OPERATOR, PERSON

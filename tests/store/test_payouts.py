@@ -18,7 +18,7 @@ from laari.rules.banking.payout_runs import (
 )
 from laari.rules.banking.payouts import RequestPayout, SandboxPayout
 from laari.rules.calendar import local_day
-from laari.rules.records import MODES, Mode
+from laari.rules.records.tenants import MODES, Mode
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.payouts import PaidAccount
 from laari.store.batch.runner import BatchRunner

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from laari.engine.programs import _as_ordinary_user
-from laari.rules.records import AccessToken
+from laari.rules.records.merchants import AccessToken
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner

@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
+from laari.rules.needs import Needs
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 

@@ -13,11 +13,15 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.command import Command
+from laari.rules.needs import Needs
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
-from laari.rules.records import EarnedFees, Payment, Tenant
+from laari.rules.records.bank import EarnedFees
+from laari.rules.records.payments import Payment
+from laari.rules.records.people import KeyCounts
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tables import Additions, Lookup, Table, UnlockedRowError
-from laari.rules.world import REGISTRY, KeyCounts, Needs, World
+from laari.rules.world import REGISTRY, World
 from laari.store.batch.load import load
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing

@@ -14,7 +14,7 @@ import pytest
 from laari.rules import terms
 from laari.rules.people.persons import NewLogin
 from laari.rules.people.second_factors import RemoveFactor, RenewRecoveryCodes, seed_context
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.store import secrets
 from laari.store.people import sessions
 from laari.store.postgres.pool import connection_to

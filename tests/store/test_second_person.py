@@ -17,7 +17,8 @@ from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout
 from laari.rules.banking.wallet_money import MovedMoney, MoveMoney
-from laari.rules.records import BankDetails, PendingMovement
+from laari.rules.records.bank_accounts import BankDetails
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import movement_lists

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from laari.rules.people_records import CustomerId, PersonId
+from laari.rules.records.people import CustomerId, PersonId
 from laari.store.people import logins, sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions

@@ -11,7 +11,7 @@ import pytest
 
 from laari.errors import ConnectionLostError, LaariError, UnavailableError
 from laari.rules.banking.wallet_money import MoveMoney
-from laari.rules.records import AccessToken
+from laari.rules.records.merchants import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine

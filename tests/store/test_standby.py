@@ -17,7 +17,8 @@ from laari.rules.command import Command
 from laari.rules.payments.authorizations import AuthorizationDraft, CreateAuthorization
 from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
-from laari.rules.records import AccessToken, Tenant
+from laari.rules.records.merchants import AccessToken
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine

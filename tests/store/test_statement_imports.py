@@ -19,7 +19,7 @@ from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa
-from laari.rules.records import PendingMovement
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store import bank_statements

@@ -14,7 +14,7 @@ from laari.rules.payments import authorizations as auth
 from laari.rules.payments import payment_requests, payments
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner

@@ -13,7 +13,8 @@ from laari.rules.actors import Payer
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.payments.tills import CloseTill
-from laari.rules.records import Tenant, TillClosing
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.tills import TillClosing
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.audit import audit

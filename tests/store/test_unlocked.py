@@ -8,10 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.command import Command
+from laari.rules.needs import Needs
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
 from laari.rules.tables import Rows, UnlockedRowError
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to

@@ -20,7 +20,9 @@ from laari.rules.banking.payout_runs import (
 from laari.rules.banking.wallet_controls import FreezeWallet, UnfreezeWallet
 from laari.rules.banking.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.rules.calendar import local_day
-from laari.rules.records import BankAccount, BankDetails, BankLine, Payout
+from laari.rules.records.bank import BankLine
+from laari.rules.records.bank_accounts import BankAccount, BankDetails
+from laari.rules.records.payouts import Payout
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.people.acting import acting

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from laari.rules.records import Event
+from laari.rules.records.events import Event
 from laari.store.merchants import merchants
 from laari.store.outbox.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer

@@ -7,7 +7,7 @@ from time import monotonic
 import asyncpg
 
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.store.batch import announce
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner

@@ -14,7 +14,7 @@ from laari.rules.payments.payment_requests import (
     ReserveRequest,
 )
 from laari.rules.payments.sandbox_clock import MoveClock
-from laari.rules.records import Tenant
+from laari.rules.records.tenants import Tenant
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner

@@ -14,7 +14,9 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.money import read_rufiyaa
-from laari.rules.records import Authorization, Mode, Payment, PaymentRequest
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.payments import Payment, PaymentRequest
+from laari.rules.records.tenants import Mode
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.find import Finds, FoundPayout, find, payments_of_amount

@@ -13,7 +13,7 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import health
 from laari.store.reads.money import volume

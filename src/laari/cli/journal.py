@@ -7,7 +7,7 @@ from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
 from laari.rules.calendar import show as show_time
 from laari.rules.journal import changes
-from laari.rules.records import JournalEntry
+from laari.rules.records.journal import JournalEntry
 from laari.store.postgres.pool import Connection
 from laari.store.reads.journal import Filter, find
 

@@ -25,7 +25,9 @@ from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.calendar import show_or_none
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.payments.refunds import left_of
-from laari.rules.records import Payment, PendingMovement, Refund, RefundReason, Tenant
+from laari.rules.records.payments import Payment, Refund, RefundReason
+from laari.rules.records.second_person import PendingMovement
+from laari.rules.records.tenants import Tenant
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
 from laari.rules.shapes.refunds import refund_shape

@@ -20,7 +20,7 @@ from laari.edge.load.metrics import Metrics
 from laari.edge.load.token_buckets import RateBuckets
 from laari.errors import UnavailableError
 from laari.rules.periods import Counted, Moment, others
-from laari.rules.records import Mode, Tenant, TenantClock
+from laari.rules.records.tenants import Mode, Tenant, TenantClock
 from laari.settings import Settings
 from laari.spine.engine import Spine
 from laari.spine.gather import Coalesced, Gathered

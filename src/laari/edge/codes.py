@@ -5,7 +5,9 @@ Today it is the address of a page. A national standard for such codes would repl
 
 from laari.edge.qr import qr_png
 from laari.http.messages import Reply
-from laari.rules.records import Payment, ReusableLink, Till
+from laari.rules.records.merchants import ReusableLink
+from laari.rules.records.payments import Payment
+from laari.rules.records.tills import Till
 
 PNG = "image/png"
 

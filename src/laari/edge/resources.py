@@ -16,7 +16,9 @@ from laari.rules.lifecycle import Payable, is_overdue
 from laari.rules.payments.authorizations import as_of
 from laari.rules.payments.payment_requests import ExpireRequest
 from laari.rules.payments.payments import ExpirePayment
-from laari.rules.records import Authorization, Payment, PaymentRequest, Tenant
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.payments import Payment, PaymentRequest
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, RefusalCode
 from laari.rules.shapes.authorizations import authorization_shape
 from laari.rules.shapes.payments import payment_shape

@@ -15,7 +15,8 @@ from laari.rules.banking.movements import Made
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.calendar import local_day
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import BankLine, BankMovementKind, PendingMovement
+from laari.rules.records.bank import BankLine, BankMovementKind
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.terms import MAX_NOTE
 from laari.store import bank_statements

@@ -10,7 +10,8 @@ from laari.operations.operation import Operation, Shape, Subject, command
 from laari.rules.actors import Actor
 from laari.rules.banking.merchant_money import Funds, MoveFunds, SweepFees
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import MODES, FeeSweep, Mode, Tenant
+from laari.rules.records.bank import FeeSweep
+from laari.rules.records.tenants import MODES, Mode, Tenant
 from laari.store.bank_statements import Ask
 from laari.store.reads import tenants
 from laari.store.reads.money.bank import earned_fees

@@ -14,7 +14,7 @@ from laari.rules.banking.movements import Made, RefuseMovement
 from laari.rules.banking.wallet_money import MovedMoney
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
-from laari.rules.records import PendingMovement
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
 from laari.store.bank_statements import Ask, Booked
 from laari.store.reads.money import movement_lists

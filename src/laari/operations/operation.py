@@ -11,7 +11,7 @@ from laari.operations.fields import Field
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.people.permissions import Permission
-from laari.rules.records import PendingMovement
+from laari.rules.records.second_person import PendingMovement
 from laari.settings import Settings
 from laari.store.bank_statements import Ask, Submit
 

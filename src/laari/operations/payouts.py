@@ -20,7 +20,9 @@ from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.lifecycle import RunState, run_state
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import BankOrder, Payout, PayoutRun, PendingMovement, Tenant
+from laari.rules.records.payouts import BankOrder, Payout, PayoutRun
+from laari.rules.records.second_person import PendingMovement
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.store.bank_statements import Ask
 from laari.store.reads.money import payouts

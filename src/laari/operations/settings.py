@@ -13,8 +13,9 @@ from laari.rules.actors import Actor
 from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
 from laari.rules.banking.tiers import SetLimits
 from laari.rules.people.memberships import RemoveMember, SetRole
-from laari.rules.people_records import Membership, OperatorRole
-from laari.rules.records import BankHoliday, Tier
+from laari.rules.records.bank import BankHoliday
+from laari.rules.records.people import Membership, OperatorRole
+from laari.rules.records.wallets import Tier
 from laari.rules.refusals import Refusal, refuse
 from laari.store.bank_statements import Ask
 from laari.store.reads.people import memberships

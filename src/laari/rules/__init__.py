@@ -1,7 +1,7 @@
 """Pure decisions: no clock, no SQL, no HTTP, no await. Read the modules in this order:
 
-1. `records` and `people_records`: the rows that the rules decide over.
-2. `tables` and `world`: how a batch names its rows, and the state it decides over.
+1. `records`: the rows that the rules decide over.
+2. `tables`, `world` and `needs`: how a batch names its rows, and the state it decides over.
 3. `command` and `refusals`: a command names its needs, then returns a resource or a refusal.
 4. `lifecycle`: the states of payments, payment requests and authorizations.
 5. `wallets`, `periods` and `ledger`: limits, the periods they apply to, and movements of money.

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.tenants import Mode, Tenant
 
 ActorKind = Literal[
     "person", "operator", "command_line", "credential", "customer", "till", "service"

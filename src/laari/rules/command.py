@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from typing import Generic, NamedTuple, TypeVar
 
-from laari.rules.records import Tenant
+from laari.rules.needs import Needs
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from laari.rules import ids
 from laari.rules.calendar import show_utc
-from laari.rules.records import Event, Tenant
+from laari.rules.records.events import Event
+from laari.rules.records.tenants import Tenant
 from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import EventId, UtcTimestamp

@@ -11,9 +11,11 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules.command import Command, TenantCommand
-from laari.rules.records import SavedResponse, Tenant
+from laari.rules.needs import Needs
+from laari.rules.records.idempotency import SavedResponse
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import PASSING_CODES, Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 T = TypeVar("T")
 

@@ -18,7 +18,17 @@ from msgspec import Struct, json, structs
 
 from laari.rules import ids
 from laari.rules.actors import OPERATOR_KINDS, Actor
-from laari.rules.people_records import (
+from laari.rules.records.bank import BankHoliday
+from laari.rules.records.journal import JournalEntry
+from laari.rules.records.merchants import (
+    Application,
+    MerchantSettings,
+    OAuthClient,
+    ReusableLink,
+    ScheduledFees,
+)
+from laari.rules.records.payouts import PayoutTerms
+from laari.rules.records.people import (
     Case,
     ContactChange,
     Customer,
@@ -31,24 +41,9 @@ from laari.rules.people_records import (
     TrustedPerson,
     WalletKey,
 )
-from laari.rules.records import (
-    Application,
-    BankHoliday,
-    JournalEntry,
-    MerchantSettings,
-    Mode,
-    OAuthClient,
-    PayoutTerms,
-    ReusableLink,
-    ScheduledFees,
-    Tenant,
-    TenantSettings,
-    Tier,
-    Till,
-    TillDevice,
-    Transaction,
-    Wallet,
-)
+from laari.rules.records.tenants import Mode, Tenant, TenantSettings
+from laari.rules.records.tills import Till, TillDevice
+from laari.rules.records.wallets import Tier, Transaction, Wallet
 from laari.rules.tables import K, R, Table
 from laari.rules.world import World
 

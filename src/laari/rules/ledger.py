@@ -4,7 +4,9 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from laari.rules.records import Mode, Tenant, Transfer, TransferKind, Wallet
+from laari.rules.records.ledger import Transfer, TransferKind
+from laari.rules.records.tenants import Mode, Tenant
+from laari.rules.records.wallets import Wallet
 from laari.rules.tables import UnlockedRowError
 from laari.rules.world import World
 

@@ -4,15 +4,9 @@ from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
-from laari.rules.records import (
-    Authorization,
-    AuthorizationStatus,
-    Payment,
-    PaymentRequest,
-    PaymentStatus,
-    PayoutRun,
-    PayoutStatus,
-)
+from laari.rules.records.authorizations import Authorization, AuthorizationStatus
+from laari.rules.records.payments import Payment, PaymentRequest, PaymentStatus
+from laari.rules.records.payouts import PayoutRun, PayoutStatus
 
 # A customer can pay either of them.
 Payable = TypeVar("Payable", Payment, PaymentRequest)

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from laari.rules.records import (
-    COUNTRY,
+from laari.rules.records.messages import (
     Channel,
     Contact,
     Language,
@@ -14,8 +13,9 @@ from laari.rules.records import (
     MessageChoice,
     MessageKind,
     Recipient,
-    Tenant,
 )
+from laari.rules.records.people import COUNTRY
+from laari.rules.records.tenants import Tenant
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.world import World
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Hashable
 from operator import attrgetter
-from typing import Any, Generic, Self, TypeAlias, TypeVar, cast, overload
+from typing import Annotated, Any, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 R = TypeVar("R", bound=Struct)
 Held = TypeVar("Held")
+
+# A column whose sums can pass 2^63 is `numeric` in the database and still `int` here.
+BigInt = Annotated[int, "numeric"]
 
 
 class UnlockedRowError(Exception):

@@ -10,10 +10,12 @@ from functools import lru_cache
 from laari.rules import terms
 from laari.rules.calendar import LATEST
 from laari.rules.command import Command
+from laari.rules.needs import Needs
 from laari.rules.people.scopes import SCOPES
-from laari.rules.records import AccessToken, Tenant
+from laari.rules.records.merchants import AccessToken
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @lru_cache(maxsize=1024)  # ten scopes have 2^10 combinations

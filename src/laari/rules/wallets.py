@@ -15,10 +15,14 @@ from laari.rules import ledger
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note_wallet
+from laari.rules.needs import Needs
 from laari.rules.periods import Counted, Moment, Period, running
-from laari.rules.records import Failure, Payment, Tenant, Tier, Transaction, Transfer, Wallet
+from laari.rules.records.ledger import Transfer
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.wallets import Failure, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 class Spending(NamedTuple):

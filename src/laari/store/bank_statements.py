@@ -21,7 +21,7 @@ from laari.rules.banking.bank_statement import SLICE, StatementLine, statement_s
 from laari.rules.banking.bank_targets import Expected, match_of
 from laari.rules.banking.movements import Made, MakeMovement
 from laari.rules.command import Command
-from laari.rules.records import PendingMovement
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal, refuse
 from laari.store.reads.money import movement_lists
 from laari.store.reads.money.bank import expectations

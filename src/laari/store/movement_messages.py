@@ -32,7 +32,7 @@ from laari.rules.messages import (
     WalletMovementContent,
     WithdrawalContent,
 )
-from laari.rules.records import MessageChoice, MessageKind, Recipient
+from laari.rules.records.messages import MessageChoice, MessageKind, Recipient
 from laari.rules.world import World
 from laari.store.batch.save import save
 from laari.store.ledger.seals import require_not_moved, xid_horizon

@@ -12,7 +12,8 @@ from uuid import UUID
 from laari.rules.banking.bank_days import cut_off_of
 from laari.rules.banking.payouts import tenant_of
 from laari.rules.command import Command
-from laari.rules.records import Payout, PayoutRun, Tenant
+from laari.rules.records.payouts import Payout, PayoutRun
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.store.bank_statements import Ask, Submit
 from laari.store.reads.money import payouts

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from laari.errors import LaariError
-from laari.rules import world
-from laari.rules.world import Keys
+from laari.rules import master_key
+from laari.rules.master_key import Keys
 from laari.store.files import sync_folder
 
 KEY_FILE = "master.key"  # in the data directory
@@ -117,7 +117,7 @@ def opened(master: bytes, stored: bytes, context: bytes) -> bytes | None:
 
 
 def bind(master: bytes, stored: bytes, *owner: str) -> bytes:
-    return world.bind(partial(derive, master), stored, *owner)
+    return master_key.bind(partial(derive, master), stored, *owner)
 
 
 def is_bound(master: bytes, binding: bytes, stored: bytes, *owner: str) -> bool:

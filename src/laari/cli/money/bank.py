@@ -30,7 +30,7 @@ from laari.rules.banking.bank_statement import MAX_BYTES, StatementError
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import FloatSignoff
+from laari.rules.records.bank import FloatSignoff
 from laari.rules.world import MovementKey
 from laari.store import bank_statements
 from laari.store.bank_statements import asking

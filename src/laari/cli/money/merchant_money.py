@@ -12,7 +12,7 @@ from laari.operations.operation import Shape
 from laari.operations.wallets import ADD_BANK
 from laari.process.open import Service
 from laari.rules.banking.bank_accounts import AddBankAccount, read_details
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.store.merchants.merchants import tenant_of
 from laari.store.postgres.pool import connection_to
 

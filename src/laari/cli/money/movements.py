@@ -11,7 +11,7 @@ from laari.cli.terminal.permission import needs
 from laari.operations.movements import CONFIRM, REFUSE, movement_shape
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.store.postgres.pool import Connection
 from laari.store.reads.money import movement_lists
 

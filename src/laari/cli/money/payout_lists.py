@@ -14,7 +14,8 @@ from laari.rules.banking.payouts import tenant_of
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS
-from laari.rules.records import Mode, Payout, PayoutRun
+from laari.rules.records.payouts import Payout, PayoutRun
+from laari.rules.records.tenants import Mode
 from laari.store.bank_statements import asking
 from laari.store.postgres.pool import Connection
 from laari.store.reads.money import payouts

@@ -47,7 +47,8 @@ from laari.rules.banking.payouts import RequestPayout, tenant_of
 from laari.rules.calendar import local_day
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.records import Mode, Payout, PayoutRun, Tenant
+from laari.rules.records.payouts import Payout, PayoutRun
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.store import payout_filling
 from laari.store.bank_statements import asking

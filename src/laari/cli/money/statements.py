@@ -12,8 +12,7 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import local_day, show
 from laari.rules.day_ranges import Days, preset
-from laari.rules.records import Mode, Tenant
-from laari.rules.world import local_time
+from laari.rules.records.tenants import Mode, Tenant, local_time
 from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import fees, tenants

@@ -12,7 +12,8 @@ from laari.rules import ids, terms
 from laari.rules.calendar import show, show_or_none
 from laari.rules.payments.tills import CloseTill
 from laari.rules.people.permissions import MAX_TILL
-from laari.rules.records import Mode, OpenTill, TillClosing
+from laari.rules.records.tenants import Mode
+from laari.rules.records.tills import OpenTill, TillClosing
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.merchants import applications
 from laari.store.reads.money import tills

@@ -18,7 +18,7 @@ from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.merchants.applications import RefuseApplication, SubmitApplication
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import ApplicationAnswers, ApplicationStatus
+from laari.rules.records.merchants import ApplicationAnswers, ApplicationStatus
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads.merchants import applications
 from laari.store.reads.merchants.applications import Applied

@@ -20,7 +20,7 @@ from laari.rules.people.contact_changes import (
     RequestContactChange,
 )
 from laari.rules.people.factor_codes import read_code
-from laari.rules.people_records import ContactChange, ContactKind
+from laari.rules.records.people import ContactChange, ContactKind
 
 _customer_id = click.argument("customer_id", type=fields.id_of(ids.CUSTOMER, "a customer id"))
 _contact = click.argument("contact", type=click.Choice(get_args(ContactKind)))

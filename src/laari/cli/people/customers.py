@@ -30,7 +30,8 @@ from laari.rules.money import MAX_MONEY
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.customers import AddNote, SetLanguage
 from laari.rules.people.new_customers import CustomerDraft
-from laari.rules.records import Language, Mode
+from laari.rules.records.messages import Language
+from laari.rules.records.tenants import Mode
 from laari.rules.terms import MAX_CUSTOMER_NOTE
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import connection_to

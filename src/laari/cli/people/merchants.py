@@ -24,7 +24,7 @@ from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, N
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.people.persons import NewLogin
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.rules.webhooks import check_webhook_url
 from laari.store.merchants import merchants

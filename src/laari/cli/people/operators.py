@@ -14,7 +14,7 @@ from laari.operations.settings import REMOVE, SET_ROLE
 from laari.process.open import Service
 from laari.rules.people.memberships import AddMember
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import OperatorRole
+from laari.rules.records.people import OperatorRole
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import Connection
 from laari.store.reads.people import memberships

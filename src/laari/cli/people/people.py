@@ -21,15 +21,8 @@ from laari.rules.people.log_ins import EndSessions, ResetPassword
 from laari.rules.people.memberships import AddMember, RemoveMember, SetRole, TransferOwnership
 from laari.rules.people.permissions import MAX_TILL
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import (
-    CustomerId,
-    MerchantRole,
-    PersonId,
-    Role,
-    Whose,
-    show_whose,
-)
-from laari.rules.records import Language
+from laari.rules.records.messages import Language
+from laari.rules.records.people import CustomerId, MerchantRole, PersonId, Role, Whose, show_whose
 from laari.store.merchants import merchants
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to

@@ -14,7 +14,7 @@ from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.people.password_links import Delivery, HandOverPasswordLink
 from laari.rules.people.second_factors import RemoveFactor
-from laari.rules.people_records import CustomerId, Whose, show_whose
+from laari.rules.records.people import CustomerId, Whose, show_whose
 
 _send_option = click.option(
     "--send", is_flag=True, help="Send it by email or SMS instead; it is not printed."

@@ -6,7 +6,7 @@ from laari.cli.terminal.declared import add_commands
 from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
 from laari.operations.settings import SET_TIER
-from laari.rules.records import Tier
+from laari.rules.records.wallets import Tier
 from laari.store.postgres.pool import Connection
 from laari.store.reads import tiers
 

@@ -3,7 +3,7 @@
 from laari.cli.terminal.output import complain
 from laari.operations.movements import find, movement_shape
 from laari.process.open import Service
-from laari.rules.records import PendingMovement
+from laari.rules.records.second_person import PendingMovement
 from laari.store.postgres.pool import connection_to
 
 

@@ -34,7 +34,7 @@ from laari.edge.merchant.operations import Caller, Context, Operation, Public, R
 from laari.http.messages import Reply, Request, read_parameters, refusal_headers
 from laari.http.router import Router
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
-from laari.rules.records import Tenant
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 

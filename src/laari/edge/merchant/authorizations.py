@@ -54,7 +54,7 @@ from laari.rules.payments.authorizations import (
 from laari.rules.payments.charges import ChargeAuthorization, may_charge
 from laari.rules.payments.limits import counted, current_period, remaining
 from laari.rules.payments.payments import PaymentDraft
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.authorizations import Authorization as AuthorizationShape
 from laari.rules.shapes.authorizations import ChargePreview

@@ -19,7 +19,7 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody
-from laari.rules.records import Event
+from laari.rules.records.events import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.fields import Timestamp

@@ -18,7 +18,7 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.people.scopes import READ_SCOPES
-from laari.rules.records import Tenant
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 
 B = TypeVar("B")  # the fields of a body

@@ -29,8 +29,9 @@ from laari.edge.merchant.views import cancel_operation, get_operation, list_oper
 from laari.edge.resources import REQUESTS
 from laari.rules.payments.payment_requests import CancelRequest, CreateRequest, RequestDraft
 from laari.rules.people.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
-from laari.rules.records import CustomerType, Tenant
-from laari.rules.records import PaymentRequest as RequestRecord
+from laari.rules.records.payments import CustomerType
+from laari.rules.records.payments import PaymentRequest as RequestRecord
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.requests import PaymentRequest
 from laari.settings import Settings

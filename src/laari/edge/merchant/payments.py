@@ -38,10 +38,10 @@ from laari.rules import ids
 from laari.rules.lifecycle import state_of
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import local_time
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.payments import AnyPayment, HostedPayment
-from laari.rules.world import local_time
 
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")
 

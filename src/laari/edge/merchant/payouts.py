@@ -21,7 +21,7 @@ from laari.edge.merchant.views import now_of
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout, sandbox_order
-from laari.rules.records import Payout, PayoutStatus
+from laari.rules.records.payouts import Payout, PayoutStatus
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, Page, Pagination, to_json
 from laari.rules.shapes.payouts import Payout as PayoutShape

@@ -12,7 +12,7 @@ from laari.http.messages import Reply
 from laari.rules import ids, terms
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.records import RefundReason
+from laari.rules.records.payments import RefundReason
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.balance import MerchantBalance, balance_shape
 from laari.rules.shapes.envelopes import Data, to_json

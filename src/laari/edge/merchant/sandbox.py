@@ -29,14 +29,14 @@ from laari.rules.payments.payment_requests import (
 )
 from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.payments.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
-from laari.rules.records import Tenant, TenantSettings, Wallet
+from laari.rules.records.tenants import Tenant, TenantSettings, local_time
+from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.shapes.payments import HostedPayment
 from laari.rules.shapes.requests import PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
-from laari.rules.world import local_time
 from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 
 

@@ -12,10 +12,9 @@ from laari.http.messages import Reply
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.lifecycle import is_overdue
-from laari.rules.records import Tenant
+from laari.rules.records.tenants import Tenant, local_time
 from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.envelopes import Data, to_json
-from laari.rules.world import local_time
 from laari.store.reads.listing import Found, Listing, Window
 
 

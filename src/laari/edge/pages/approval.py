@@ -8,7 +8,7 @@ from laari.edge.pages.spending import frozen_words
 from laari.http.messages import Reply
 from laari.rules.ids import is_token
 from laari.rules.payments.authorizations import ApproveAuthorization, RejectAuthorization
-from laari.rules.records import Authorization
+from laari.rules.records.authorizations import Authorization
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
 

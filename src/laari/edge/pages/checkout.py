@@ -15,7 +15,7 @@ from laari.rules import terms
 from laari.rules.ids import is_token
 from laari.rules.merchants.offline import digits_of, minute_of, secret_context
 from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
-from laari.rules.records import Payment, Refund
+from laari.rules.records.payments import Payment, Refund
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
 from laari.store.reads import refunds

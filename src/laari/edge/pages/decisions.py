@@ -18,9 +18,9 @@ from laari.http.messages import Reply
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.command import Command
 from laari.rules.lifecycle import shown_state
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant, local_time
 from laari.rules.refusals import Refusal
-from laari.rules.world import local_time
 from laari.store.people.sessions import CustomerSession
 
 # An older result is looked at as a receipt, and nobody is redirected from it. A page that polls

@@ -19,7 +19,7 @@ from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode, UsePasswordLink
-from laari.rules.people_records import CustomerId, Whose
+from laari.rules.records.people import CustomerId, Whose
 from laari.rules.refusals import Refusal
 from laari.store.people.logins import Login
 from laari.store.reads.people import password_links

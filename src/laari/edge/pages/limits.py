@@ -9,7 +9,8 @@ from laari.edge.pages.language import Language
 from laari.edge.pages.render import last_moment, money, own
 from laari.rules.calendar import Interval, period_after
 from laari.rules.periods import Period
-from laari.rules.records import Authorization, Tenant
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.tenants import Tenant
 
 
 def limits_in_words(

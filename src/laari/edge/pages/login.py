@@ -24,7 +24,7 @@ from laari.rules.people.passwords import (
     password_problem,
 )
 from laari.rules.people.second_factors import CheckFactor
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.store.people import logins, sessions
 from laari.store.people.logins import Login

@@ -18,7 +18,7 @@ from laari.rules.people.second_factors import (
     RenewRecoveryCodes,
     TurnOffFactor,
 )
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.rules.refusals import Refusal
 from laari.store.people import logins, sessions
 from laari.store.reads.people import message_choices, second_factors

@@ -6,8 +6,8 @@ from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.rules.actors import Actor
 from laari.rules.money import MAX_MONEY, read_rufiyaa
 from laari.rules.people.message_choices import ChooseMessages
-from laari.rules.people_records import Whose
-from laari.rules.records import ChosenChannel, MessageChoice
+from laari.rules.records.messages import ChosenChannel, MessageChoice
+from laari.rules.records.people import Whose
 from laari.rules.refusals import Refusal
 
 _CHANNELS: dict[str, ChosenChannel | None] = {"": None, **{c: c for c in get_args(ChosenChannel)}}

@@ -15,7 +15,7 @@ from laari.rules.actors import Actor, ActorKind
 from laari.rules.command import Command
 from laari.rules.people.permissions import Permission, may
 from laari.rules.people.second_factors import CheckFactor
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.rules.refusals import Refusal
 from laari.store.people import sessions
 from laari.store.people.sessions import PersonSession

@@ -31,8 +31,8 @@ from laari.errors import UnavailableError
 from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
 from laari.rules import terms
 from laari.rules.people.permissions import Permission
-from laari.rules.people_records import Whose
-from laari.rules.records import Mode
+from laari.rules.records.people import Whose
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown
 from laari.store.people import devices, sessions

@@ -7,7 +7,7 @@ from laari.edge.pages.render import money, own
 from laari.edge.pages.request import PageRequest
 from laari.rules import wallets
 from laari.rules.lifecycle import Payable
-from laari.rules.records import Wallet
+from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal
 from laari.store.reads.wallets import WalletStatus
 

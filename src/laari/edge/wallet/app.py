@@ -20,6 +20,7 @@ from laari.edge.wallet.paging import PAGING, Paging, unknown_cursor
 from laari.http.messages import Reply, Request, read_parameters
 from laari.http.router import Router
 from laari.rules import terms
+from laari.rules.records.tenants import local_time
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.wallet import (
@@ -35,7 +36,6 @@ from laari.rules.shapes.wallet import (
     usage_shape,
 )
 from laari.rules.wallets import counted
-from laari.rules.world import local_time
 from laari.store.reads import wallets
 from laari.store.reads.people.wallet_keys import key_digest
 

@@ -15,9 +15,10 @@ from laari.rules.banking.payout_runs import OneRun, Run
 from laari.rules.banking.second_person import is_same_person
 from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa
-from laari.rules.records import ApprovedRun, Payout, PayoutRun
+from laari.rules.needs import Needs
+from laari.rules.records.payouts import ApprovedRun, Payout, PayoutRun
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 def approved_on(runs: Iterable[ApprovedRun], day: date) -> int:

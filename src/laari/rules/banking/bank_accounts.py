@@ -25,16 +25,12 @@ from laari.rules.calendar import show
 from laari.rules.journal import note
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
-from laari.rules.records import (
-    SHOWN_DIGITS,
-    AccountOwner,
-    BankAccount,
-    BankDetails,
-    MessageKind,
-    PendingMovement,
-)
+from laari.rules.needs import Needs
+from laari.rules.records.bank_accounts import SHOWN_DIGITS, AccountOwner, BankAccount, BankDetails
+from laari.rules.records.messages import MessageKind
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 DELAY = timedelta(hours=48)
 RECENT = timedelta(days=30)  # in which an account is new, even if it was paid

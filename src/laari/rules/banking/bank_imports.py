@@ -20,9 +20,10 @@ from laari.rules.banking.second_person import (
 )
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
-from laari.rules.records import PendingMovement
+from laari.rules.needs import Needs
+from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 class Sum(NamedTuple):

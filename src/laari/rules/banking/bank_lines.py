@@ -41,17 +41,13 @@ from laari.rules.banking.second_person import (
 from laari.rules.banking.wallet_money import is_too_large
 from laari.rules.command import Command
 from laari.rules.journal import note
-from laari.rules.records import (
-    BankLine,
-    BankLineUse,
-    BankOrder,
-    FloatSignoff,
-    TopupSlip,
-    Transaction,
-)
+from laari.rules.needs import Needs
+from laari.rules.records.bank import BankLine, BankLineUse, FloatSignoff
+from laari.rules.records.payouts import BankOrder
+from laari.rules.records.wallets import TopupSlip, Transaction
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 class Imported(NamedTuple):

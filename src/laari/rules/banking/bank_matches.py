@@ -9,9 +9,10 @@ from laari.rules.banking.bank_lines import note_line
 from laari.rules.banking.open_lines import does_not_wait, no_line
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
-from laari.rules.records import BankLine, BankMovementKind
+from laari.rules.needs import Needs
+from laari.rules.records.bank import BankLine, BankMovementKind
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import MovementKey, Needs, World
+from laari.rules.world import MovementKey, World
 
 
 @dataclass(frozen=True, slots=True)

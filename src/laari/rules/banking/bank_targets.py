@@ -7,7 +7,10 @@ from typing import Literal, NamedTuple
 from laari.rules.banking.bank_file import references_in
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.money import rufiyaa
-from laari.rules.records import COUNTRY, BankLine, BankLineUse, BankOrder, Transaction
+from laari.rules.records.bank import BankLine, BankLineUse
+from laari.rules.records.payouts import BankOrder
+from laari.rules.records.people import COUNTRY
+from laari.rules.records.wallets import Transaction
 
 _ACCOUNT = re.compile(r"(?<![0-9])77[0-9]{11}(?![0-9])", re.ASCII)
 # As people write it, and not a part of the bank's own references.

@@ -7,10 +7,11 @@ from typing import ClassVar
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, remove_setting, write_setting
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.records import BankHoliday
+from laari.rules.records.bank import BankHoliday
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,12 @@ from laari.rules.actors import Actor
 from laari.rules.banking.second_person import Asked, Booked, Controlled, Prepared
 from laari.rules.journal import note, note_of_tenant
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.records import EarnedFees, FeeSweep, FundMovement, Mode, Tenant
+from laari.rules.needs import Needs
+from laari.rules.records.bank import EarnedFees, FeeSweep
+from laari.rules.records.payouts import FundMovement
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 class Funds(NamedTuple):

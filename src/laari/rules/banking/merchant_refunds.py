@@ -15,10 +15,11 @@ from laari.rules.banking.second_person import (
     Prepared,
     needs_reference,
 )
+from laari.rules.needs import Needs
 from laari.rules.payments.refunds import Refunded, RefundPayment
-from laari.rules.records import RefundReason
+from laari.rules.records.payments import RefundReason
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)

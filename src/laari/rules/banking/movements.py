@@ -18,11 +18,13 @@ from laari.rules.banking.second_person import Controlled, Prepared, is_same_pers
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, may
-from laari.rules.people_records import Role
-from laari.rules.records import BankDetails, PendingMovement, PendingMovementKind
+from laari.rules.records.bank_accounts import BankDetails
+from laari.rules.records.people import Role
+from laari.rules.records.second_person import PendingMovement, PendingMovementKind
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 T = TypeVar("T")
 

@@ -17,10 +17,11 @@ from laari.rules.banking.second_person import (
     needs_reference,
 )
 from laari.rules.banking.wallet_money import is_too_large
-from laari.rules.records import BankLine
+from laari.rules.needs import Needs
+from laari.rules.records.bank import BankLine
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import add_received_money
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 def no_line(reference: str) -> Refusal:

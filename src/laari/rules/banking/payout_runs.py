@@ -34,18 +34,12 @@ from laari.rules.banking.second_person import (
 )
 from laari.rules.command import Command
 from laari.rules.journal import note
-from laari.rules.records import (
-    BankAccount,
-    BankOrder,
-    Mode,
-    Payout,
-    PayoutRun,
-    RunNumbers,
-    StoredBankFile,
-    Tenant,
-)
+from laari.rules.needs import Needs
+from laari.rules.records.bank_accounts import BankAccount
+from laari.rules.records.payouts import BankOrder, Payout, PayoutRun, RunNumbers, StoredBankFile
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,21 +21,16 @@ from laari.rules.events import EventType, emit, emit_again
 from laari.rules.journal import note
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionError
 from laari.rules.money import rufiyaa
-from laari.rules.records import (
-    BankAccount,
-    BankOrder,
-    Due,
-    Mode,
-    Payout,
-    PayoutTerms,
-    Tenant,
-    Transfer,
-)
+from laari.rules.needs import Needs
+from laari.rules.records.bank_accounts import BankAccount
+from laari.rules.records.ledger import Transfer
+from laari.rules.records.payouts import BankOrder, Due, Payout, PayoutTerms
+from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.payouts import Payout as PayoutShape
 from laari.rules.shapes.payouts import payout_shape
 from laari.rules.wallets import move_withdrawal
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 MOST_IN_A_RUN = 1_000  # payouts: approving or sending them is one transaction
 MAX_AMOUNT = 999_999_999_999_999  # laari: its orders fit into one file

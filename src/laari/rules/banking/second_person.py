@@ -17,16 +17,13 @@ from laari.rules.actors import Actor, written
 from laari.rules.calendar import local_day
 from laari.rules.command import Command
 from laari.rules.journal import note
-from laari.rules.records import (
-    BankDetails,
-    Mode,
-    PendingMovement,
-    PendingMovementKind,
-    PersonDay,
-    RefundReason,
-)
+from laari.rules.needs import Needs
+from laari.rules.records.bank_accounts import BankDetails
+from laari.rules.records.payments import RefundReason
+from laari.rules.records.second_person import PendingMovement, PendingMovementKind, PersonDay
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 T = TypeVar("T")
 

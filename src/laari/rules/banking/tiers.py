@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.records import Tier
+from laari.rules.records.wallets import Tier
 from laari.rules.refusals import Refusal, invalid
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 

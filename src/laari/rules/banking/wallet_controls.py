@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import note_wallet
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.records import Wallet, WalletFreeze
+from laari.rules.records.wallets import Wallet, WalletFreeze
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import no_wallet
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,15 @@ from laari.rules.banking.second_person import (
 from laari.rules.command import Command
 from laari.rules.journal import Act, note_wallet
 from laari.rules.money import MAX_MONEY, rufiyaa
+from laari.rules.needs import Needs
 from laari.rules.people.new_customers import CustomerDraft, needs_contacts, open_wallet, taken
 from laari.rules.people.permissions import lacks
 from laari.rules.people.wallet_keys import add_first_key, new_key
-from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet
+from laari.rules.records.tenants import MODES, Tenant
+from laari.rules.records.wallets import TopupSlip, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money, no_wallet
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 MAX_SLIP = 100  # characters
 OPENING = "Opening balance"

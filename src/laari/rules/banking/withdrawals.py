@@ -12,10 +12,11 @@ from laari.rules.banking.bank_accounts import in_effect, no_account
 from laari.rules.banking.payouts import MAX_AMOUNT, cancel, note_payout
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
-from laari.rules.records import Payout
+from laari.rules.needs import Needs
+from laari.rules.records.payouts import Payout
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_withdrawal, no_wallet
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 # It shows no transaction, so that no movement of a merchant is ever part of a withdrawal.
 _NO_MOVEMENTS = "1:1:"

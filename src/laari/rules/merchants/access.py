@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.records import MerchantSettings
+from laari.rules.records.merchants import MerchantSettings
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 def refusal_for(

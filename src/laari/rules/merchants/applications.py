@@ -16,19 +16,19 @@ from laari.rules.banking.bank_accounts import enter, not_valid
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.merchants.access import busy, refusal_for
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.records import (
-    AccountOwner,
+from laari.rules.records.bank_accounts import AccountOwner, BankDetails
+from laari.rules.records.merchants import (
     Application,
     ApplicationAnswers,
     ApplicationStatus,
-    BankDetails,
     MerchantSettings,
-    PayoutTerms,
-    TenantSettings,
 )
+from laari.rules.records.payouts import PayoutTerms
+from laari.rules.records.tenants import TenantSettings
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 class LiveTerms(Struct, frozen=True):

@@ -11,10 +11,11 @@ from laari.rules.calendar import local_day
 from laari.rules.command import Command
 from laari.rules.journal import Act, remove_setting, write_setting
 from laari.rules.merchants.access import busy, refusal_for
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission
-from laari.rules.records import ScheduledFees
+from laari.rules.records.merchants import ScheduledFees
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 STARTER = Actor("service", "scheduled fees")
 

@@ -10,10 +10,11 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.merchants.access import OneMerchant, busy, refusal_for
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission
-from laari.rules.records import MerchantSettings, OAuthClient
+from laari.rules.records.merchants import MerchantSettings, OAuthClient
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 KEY_PREFIX = "sk_"
 CLIENT_PREFIX = "cl_"

@@ -12,10 +12,12 @@ from laari.rules.command import TenantCommand
 from laari.rules.journal import Act, write_setting
 from laari.rules.merchants.access import busy, refusal_for
 from laari.rules.money import MAX_PAYMENT_AMOUNT, money_text
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission
-from laari.rules.records import ReusableLink, Tenant
+from laari.rules.records.merchants import ReusableLink
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 MANAGE: Permission = "links.manage"
 MAX_TITLE = 255  # characters, as for a payment

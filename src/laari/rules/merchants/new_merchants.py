@@ -11,14 +11,16 @@ from laari.rules.banking.wallet_money import open_with
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.merchants.keys import KEY, KEY_PREFIX, secret_context
+from laari.rules.needs import Needs
 from laari.rules.people.memberships import join
 from laari.rules.people.new_customers import CustomerDraft, open_wallet
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import NewLogin, enrol, not_enrolled
 from laari.rules.people.wallet_keys import add_first_key, sandbox_key
-from laari.rules.records import MerchantSettings, Mode, TenantSettings
+from laari.rules.records.merchants import MerchantSettings
+from laari.rules.records.tenants import Mode, TenantSettings
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 SANDBOX_TIER = "verified"
 SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00

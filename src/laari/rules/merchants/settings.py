@@ -11,11 +11,13 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.merchants.access import OneMerchant, busy
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.records import MerchantSettings, Mode, TenantSettings
+from laari.rules.records.merchants import MerchantSettings
+from laari.rules.records.tenants import Mode, TenantSettings
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.webhooks import check_webhook_url
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 MAX_NAME = 255  # characters
 

@@ -12,12 +12,15 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command, TenantCommand
 from laari.rules.journal import Act, write_setting
+from laari.rules.master_key import bind
 from laari.rules.merchants.access import busy, refusal_for
 from laari.rules.merchants.offline import secret_context
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import MAX_TILL, Permission
-from laari.rules.records import Tenant, Till, TillDevice
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.tills import Till, TillDevice
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World, bind
+from laari.rules.world import World
 
 MANAGE: Permission = "tills.manage"
 # The purposes of the stored forms.

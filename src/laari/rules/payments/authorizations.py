@@ -23,11 +23,13 @@ from laari.rules.lifecycle import (
     TransitionError,
     authorization_state,
 )
+from laari.rules.needs import Needs
 from laari.rules.payments.payments import default_deadline
-from laari.rules.records import Authorization, AuthorizationStatus, AuthorizationType, Tenant
+from laari.rules.records.authorizations import Authorization, AuthorizationStatus, AuthorizationType
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.authorizations import authorization_shape
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 CURRENCY: Literal["MVR"] = "MVR"
 

@@ -10,16 +10,19 @@ from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note_of_tenant
 from laari.rules.lifecycle import AuthorizationAction
+from laari.rules.needs import Needs
 from laari.rules.payments import references
 from laari.rules.payments.authorizations import CURRENCY, find, move
 from laari.rules.payments.limits import counted, current_period, exceeded, remaining, usage_after
 from laari.rules.payments.payment_commands import PAYMENTS, announce
 from laari.rules.payments.payments import PaymentDraft, book_payment, new_payment, too_large
-from laari.rules.records import Authorization, Payment, ReferenceClaim, Tenant
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.payments import Payment, ReferenceClaim
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.authorizations import RemainingLimits
 from laari.rules.wallets import take_payment
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 def may_charge(authorization: Authorization, amount: int, left: RemainingLimits) -> Refusal | None:

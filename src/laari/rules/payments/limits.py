@@ -4,7 +4,7 @@ The authorization's row stores its usage: in its lifetime, and in the period of 
 """
 
 from laari.rules.periods import Counted, Moment, Period, running
-from laari.rules.records import Authorization
+from laari.rules.records.authorizations import Authorization
 from laari.rules.refusals import RefusalCode
 from laari.rules.shapes.authorizations import RemainingLimits
 

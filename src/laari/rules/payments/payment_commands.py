@@ -24,13 +24,15 @@ from laari.rules.lifecycle import (
     Transitions,
     state_of,
 )
-from laari.rules.records import Payment, PaymentRequest, Tenant
+from laari.rules.needs import Needs
+from laari.rules.records.payments import Payment, PaymentRequest
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.payments import payment_shape
 from laari.rules.shapes.requests import request_shape
 from laari.rules.tables import Table
 from laari.rules.wallets import take_payment
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True)

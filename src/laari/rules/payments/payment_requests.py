@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.command import TenantCommand
 from laari.rules.messages import RequestContent, emit
+from laari.rules.needs import Needs
 from laari.rules.payments import references
 from laari.rules.payments.payment_commands import (
     PAYMENTS,
@@ -26,9 +27,10 @@ from laari.rules.payments.payment_commands import (
     move,
 )
 from laari.rules.payments.payments import book_payment, default_deadline, new_payment, too_large
-from laari.rules.records import CustomerType, PaymentRequest, ReferenceClaim, Tenant
+from laari.rules.records.payments import CustomerType, PaymentRequest, ReferenceClaim
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from msgspec import Struct
 from laari.rules import ledger
 from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for, rufiyaa
+from laari.rules.needs import Needs
 from laari.rules.payments import references
 from laari.rules.payments.payment_commands import (
     PAYMENTS,
@@ -25,15 +26,10 @@ from laari.rules.payments.payment_commands import (
     announce,
     move,
 )
-from laari.rules.records import (
-    Payment,
-    PaymentKind,
-    PaymentRequest,
-    ReferenceClaim,
-    Tenant,
-)
+from laari.rules.records.payments import Payment, PaymentKind, PaymentRequest, ReferenceClaim
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 DEFAULT_LIFE = timedelta(hours=24)
 

@@ -6,10 +6,13 @@ from uuid import UUID
 from laari.rules import terms
 from laari.rules.command import Command
 from laari.rules.messages import ReceiptContent, send
-from laari.rules.people_records import Customer
-from laari.rules.records import Channel, Mode, Recipient, Transaction
+from laari.rules.needs import Needs
+from laari.rules.records.messages import Channel, Recipient
+from laari.rules.records.people import Customer
+from laari.rules.records.tenants import Mode
+from laari.rules.records.wallets import Transaction
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 def channels_to(

@@ -3,7 +3,8 @@
 from uuid import UUID
 
 from laari.rules import ids
-from laari.rules.records import ReferenceClaim, ReferenceKind, Tenant
+from laari.rules.records.payments import ReferenceClaim, ReferenceKind
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 

@@ -16,12 +16,15 @@ from laari.rules.command import TenantCommand
 from laari.rules.events import emit
 from laari.rules.journal import note_of_tenant
 from laari.rules.money import rufiyaa
+from laari.rules.needs import Needs
 from laari.rules.payments.payment_commands import PAYMENTS, REQUESTS, move
-from laari.rules.records import MerchantFunds, Payment, Refund, RefundReason, Tenant
+from laari.rules.records.payments import Payment, Refund, RefundReason
+from laari.rules.records.payouts import MerchantFunds
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.refunds import refund_with_payment
 from laari.rules.wallets import refund_to_wallet
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 MOST_REFUNDS = 50  # of one payment
 REFUNDABLE_FOR = timedelta(days=365)  # after it was paid

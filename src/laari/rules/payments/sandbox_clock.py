@@ -7,9 +7,10 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note_of_tenant
-from laari.rules.records import Tenant, TenantSettings
+from laari.rules.needs import Needs
+from laari.rules.records.tenants import Tenant, TenantSettings
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 MAX_OFFSET_SECONDS = 100 * 366 * 86_400  # a hundred years either way keeps every date showable
 

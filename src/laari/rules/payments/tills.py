@@ -12,9 +12,11 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note
-from laari.rules.records import OpenTill, Tenant, TillClosing
+from laari.rules.needs import Needs
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.tills import OpenTill, TillClosing
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)

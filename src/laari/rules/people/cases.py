@@ -11,12 +11,14 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import CaseContent, send
+from laari.rules.needs import Needs
 from laari.rules.people.customers import is_themselves
 from laari.rules.people.permissions import lacks
-from laari.rules.people_records import Case
-from laari.rules.records import Mode, Transaction
+from laari.rules.records.people import Case
+from laari.rules.records.tenants import Mode
+from laari.rules.records.wallets import Transaction
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 Outcome = Literal["resolved", "rejected"]
 

@@ -26,14 +26,16 @@ from laari.rules.messages import (
     ContactTakenContent,
     send,
 )
+from laari.rules.needs import Needs
 from laari.rules.people.customers import is_themselves
 from laari.rules.people.log_ins import no_log_in, withdraw_link
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import end_sessions
-from laari.rules.people_records import ContactChange, ContactKind, Customer, CustomerId
-from laari.rules.records import Channel, Mode, Recipient
+from laari.rules.records.messages import Channel, Recipient
+from laari.rules.records.people import ContactChange, ContactKind, Customer, CustomerId
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 CODE_LIFE = timedelta(minutes=30)
 CODE_DIGITS = 6

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable, Collection
 
-from laari.rules.people_records import ContactKind
-from laari.rules.records import COUNTRY
+from laari.rules.records.people import COUNTRY, ContactKind
 
 _MOBILE = re.compile(r"[0-9]{7}")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+")

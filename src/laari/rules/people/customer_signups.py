@@ -13,6 +13,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act
 from laari.rules.messages import CodeContent, SignUpKnownContent, send
+from laari.rules.needs import Needs
 from laari.rules.people.new_customers import (
     CustomerDraft,
     lowest_tier,
@@ -20,10 +21,10 @@ from laari.rules.people.new_customers import (
     open_wallet,
     taken,
 )
-from laari.rules.people_records import Customer, CustomerSignUp
-from laari.rules.records import Language, Recipient
+from laari.rules.records.messages import Language, Recipient
+from laari.rules.records.people import Customer, CustomerSignUp
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 # The purposes of digests.
 REQUEST = "sign-up"

@@ -17,11 +17,12 @@ from laari.rules.actors import Actor
 from laari.rules.calendar import read_date
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, remove_setting, write_setting
+from laari.rules.needs import Needs
 from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.permissions import lacks
-from laari.rules.people_records import CustomerId, CustomerIdentity, CustomerNote
+from laari.rules.records.people import CustomerId, CustomerIdentity, CustomerNote
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 DOCUMENTS = {
     "national_id": "National identity card",

@@ -12,6 +12,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import InvitationContent, send
+from laari.rules.needs import Needs
 from laari.rules.people.memberships import (
     busy,
     invitations_of,
@@ -23,10 +24,10 @@ from laari.rules.people.memberships import (
     withdraw,
 )
 from laari.rules.people.persons import Enrolled, NewLogin, enrol
-from laari.rules.people_records import Invitation, MerchantRole
-from laari.rules.records import Language, Recipient
+from laari.rules.records.messages import Language, Recipient
+from laari.rules.records.people import Invitation, MerchantRole
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 LINK = "invitation"  # the purpose of the digest of a link
 JOIN = "/dashboard/join"  # the address of the links, before their token

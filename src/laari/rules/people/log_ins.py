@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, write_setting
+from laari.rules.needs import Needs
 from laari.rules.people.passkey_ends import end_passkeys
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import end_sessions, prove
-from laari.rules.people_records import CustomerId, PersonId, Whose, show_whose
+from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, remove_setting, write_setting
+from laari.rules.needs import Needs
 from laari.rules.people.permissions import MAX_TILL, lacks
 from laari.rules.people.persons import Enrolled, NewLogin, enrol, log_ins, remove_person
-from laari.rules.people_records import Invitation, Membership, MerchantRole, OperatorRole, Role
+from laari.rules.records.people import Invitation, Membership, MerchantRole, OperatorRole, Role
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 ONLY_OWNER = "This is the only owner: make another person an owner first."
 FIRST_IS_OWNER = "The first person of a merchant has to be an owner."

@@ -7,10 +7,14 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.rules.journal import Act, write_setting
-from laari.rules.people_records import Customer
-from laari.rules.records import CustomerType, Language, Mode, Tier, Wallet
+from laari.rules.needs import Needs
+from laari.rules.records.messages import Language
+from laari.rules.records.payments import CustomerType
+from laari.rules.records.people import Customer
+from laari.rules.records.tenants import Mode
+from laari.rules.records.wallets import Tier, Wallet
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 _NEVER = date(1970, 1, 1)  # nothing was spent yet
 TAKEN: dict[CustomerType, str] = {

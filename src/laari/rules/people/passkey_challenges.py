@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from laari.rules import terms
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 
 PURPOSE = "passkey-challenge"  # of the code
 RANDOM_BYTES = 16

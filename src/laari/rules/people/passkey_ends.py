@@ -5,7 +5,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules.journal import Act, write_setting
-from laari.rules.people_records import Customer, Passkey
+from laari.rules.records.people import Customer, Passkey
 from laari.rules.world import World
 
 

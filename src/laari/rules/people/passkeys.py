@@ -16,7 +16,9 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act
+from laari.rules.master_key import bind
 from laari.rules.messages import PasskeyContent, send
+from laari.rules.needs import Needs
 from laari.rules.people.customers import is_themselves
 from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.passkey_challenges import Digest, ForAdding, ForLogIn, made_at
@@ -27,10 +29,10 @@ from laari.rules.people.passkey_ends import (
     write_passkey,
 )
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.people_records import Customer, CustomerId, Passkey, show_whose
-from laari.rules.records import MessageKind
+from laari.rules.records.messages import MessageKind
+from laari.rules.records.people import Customer, CustomerId, Passkey, show_whose
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World, bind
+from laari.rules.world import World
 
 MAX_NAME = 50  # characters
 MAX_CREDENTIAL = 1023  # bytes, as the standard has it

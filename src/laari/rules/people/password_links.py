@@ -16,13 +16,15 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, note
+from laari.rules.master_key import bind
 from laari.rules.messages import CodeContent, LinkContent, reach, send
+from laari.rules.needs import Needs
 from laari.rules.people.log_ins import may_not_help, password_hash_of, set_password
 from laari.rules.people.persons import prove
-from laari.rules.people_records import CustomerId, PasswordLink, PersonId, Whose, show_whose
-from laari.rules.records import Recipient
+from laari.rules.records.messages import Recipient
+from laari.rules.records.people import CustomerId, PasswordLink, PersonId, Whose, show_whose
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.world import Needs, World, bind
+from laari.rules.world import World
 
 # The purposes of digests. That of a request is another one: without its code, it is no link.
 LINK = "password-link"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 from laari.rules.actors import Actor
-from laari.rules.people_records import Role
+from laari.rules.records.people import Role
 from laari.rules.refusals import Refusal, refuse
 
 MAX_TILL = 10  # characters, as for the label of a payment

@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules.journal import Act, remove_setting, write_setting
-from laari.rules.people_records import LogIn, Person
+from laari.rules.records.people import LogIn, Person
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 

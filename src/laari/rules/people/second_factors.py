@@ -14,6 +14,7 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.needs import Needs
 from laari.rules.people.factor_codes import (
     RECOVERY_LETTERS,
     RECOVERY_SIZE,
@@ -27,9 +28,9 @@ from laari.rules.people.factor_codes import (
 )
 from laari.rules.people.log_ins import may_not_help
 from laari.rules.people.persons import log_ins, remove_factor
-from laari.rules.people_records import PersonId, SecondFactor
+from laari.rules.records.people import PersonId, SecondFactor
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 STARTED_AGAIN = "The set-up has expired, or another tab has finished it. Start again."
 REQUIRED = "A second factor is required of you, so it cannot be turned off."

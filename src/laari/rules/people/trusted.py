@@ -15,11 +15,12 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
+from laari.rules.needs import Needs
 from laari.rules.people.customers import is_themselves
-from laari.rules.people_records import Customer, TrustedPerson
-from laari.rules.records import Recipient
+from laari.rules.records.messages import Recipient
+from laari.rules.records.people import Customer, TrustedPerson
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 
 PAGE = "/app/password#trusted"  # a page
 

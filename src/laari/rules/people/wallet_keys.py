@@ -10,10 +10,11 @@ from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
-from laari.rules.people_records import WalletKey
+from laari.rules.needs import Needs
+from laari.rules.records.people import KeyCounts, WalletKey
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import no_wallet
-from laari.rules.world import KeyCounts, Needs, World
+from laari.rules.world import World
 
 PREFIX = "wk_"
 PURPOSE = "wallet-key"  # of the digest of a key

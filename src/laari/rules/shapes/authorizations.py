@@ -4,8 +4,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from laari.rules import ids, records
+from laari.rules import ids
 from laari.rules.calendar import Interval, show, show_or_none
+from laari.rules.records import authorizations
 from laari.rules.shapes import fields
 
 
@@ -39,7 +40,7 @@ class Authorization(Struct, frozen=True):
     reference: fields.Reference
     title: fields.AuthorizationTitle
     description: fields.Description
-    type: records.AuthorizationType
+    type: authorizations.AuthorizationType
     currency: Literal["MVR"]
     limits: AuthorizationLimits
     usage: AuthorizationUsage
@@ -56,7 +57,7 @@ class Authorization(Struct, frozen=True):
     updated_at: fields.Timestamp
 
 
-def authorization_shape(authorization: records.Authorization, origin: str) -> Authorization:
+def authorization_shape(authorization: authorizations.Authorization, origin: str) -> Authorization:
     """The caller has already derived the current status."""
     interval = authorization.period_interval
     return Authorization(

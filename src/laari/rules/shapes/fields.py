@@ -4,7 +4,8 @@ from typing import Annotated
 
 from msgspec import Meta, Raw
 
-from laari.rules import ids, records
+from laari.rules import ids
+from laari.rules.records import authorizations, ledger, payments, payouts
 
 _DATE_TIME = {"format": "date-time"}
 _URI = {"format": "uri"}
@@ -54,7 +55,7 @@ RequestPaymentId = Annotated[
 ]
 RefundId = Annotated[str, Meta(examples=[ids.REFUND + _HEX])]
 RefundAmount = Annotated[int, Meta(description="In laari.", examples=[5000])]
-RefundReason = Annotated[records.RefundReason | None, Meta(examples=["requested_by_customer"])]
+RefundReason = Annotated[payments.RefundReason | None, Meta(examples=["requested_by_customer"])]
 # A payment of any kind, as JSON text: msgspec takes no union of structs in a field.
 RefundedPayment = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Payment"})]
 RefundNote = Annotated[
@@ -62,7 +63,7 @@ RefundNote = Annotated[
     Meta(description="For you; the customer does not see it.", examples=["One ticket returned"]),
 ]
 PayoutId = Annotated[str, Meta(examples=[ids.PAYOUT + _HEX])]
-PayoutStatus = Annotated[records.PayoutStatus, Meta(examples=["sent"])]
+PayoutStatus = Annotated[payouts.PayoutStatus, Meta(examples=["sent"])]
 PayoutFee = Annotated[
     int, Meta(description="In laari; one of the movements of the payout.", examples=[500])
 ]
@@ -89,7 +90,7 @@ CutOff = Annotated[
         extra_json_schema=_DATE_TIME,
     ),
 ]
-MovementType = Annotated[records.MovementType, Meta(examples=["payment"])]
+MovementType = Annotated[ledger.MovementType, Meta(examples=["payment"])]
 SignedAmount = Annotated[
     int, Meta(description="In laari; negative if the balance fell.", examples=[12500])
 ]
@@ -104,7 +105,7 @@ EventId = Annotated[
     str,
     Meta(description="The same in every attempt to deliver it.", examples=[ids.EVENT + _HEX]),
 ]
-CustomerKind = Annotated[records.CustomerType, Meta(examples=["vpa"])]
+CustomerKind = Annotated[payments.CustomerType, Meta(examples=["vpa"])]
 CustomerValue = Annotated[
     str,
     Meta(
@@ -124,7 +125,7 @@ Title = Annotated[str | None, Meta(examples=["Two tickets to Villingili"])]
 Description = Annotated[str | None, Meta(examples=["Ferry, 1 July"])]
 TerminalLabel = Annotated[str | None, Meta(examples=["Till 3"])]
 BillNumber = Annotated[str | None, Meta(examples=["2027/0815"])]
-PaymentStatus = Annotated[records.PaymentStatus, Meta(examples=["paid"])]
+PaymentStatus = Annotated[payments.PaymentStatus, Meta(examples=["paid"])]
 PaymentReference = Annotated[
     str | None,
     Meta(description="The service's transaction reference.", examples=[TID_EXAMPLE]),
@@ -135,7 +136,7 @@ ReturnUrl = Annotated[
     str | None, Meta(examples=["https://shop.example/thanks"], extra_json_schema=_URI)
 ]
 
-AuthorizationStatus = Annotated[records.AuthorizationStatus, Meta(examples=["active"])]
+AuthorizationStatus = Annotated[authorizations.AuthorizationStatus, Meta(examples=["active"])]
 AuthorizationTitle = Annotated[str, Meta(examples=["Monthly box"])]
 ApprovalUrl = Annotated[str, _link("The page for the customer's approval.", "approve")]
 Limit = Annotated[

@@ -2,8 +2,9 @@
 
 from msgspec import Raw, Struct
 
-from laari.rules import ids, records
+from laari.rules import ids
 from laari.rules.calendar import show, show_or_none
+from laari.rules.records import payments
 from laari.rules.shapes import fields
 
 
@@ -51,11 +52,11 @@ class HostedPayment(Struct, frozen=True):
 AnyPayment = HostedPayment | AuthorizationPayment
 
 
-def net_amount(payment: records.Payment | records.PaymentRequest) -> int | None:
+def net_amount(payment: payments.Payment | payments.PaymentRequest) -> int | None:
     return None if payment.fee is None else payment.amount - payment.fee
 
 
-def payment_shape(payment: records.Payment, origin: str) -> AnyPayment:
+def payment_shape(payment: payments.Payment, origin: str) -> AnyPayment:
     if payment.kind == "charge":
         return AuthorizationPayment(
             id=ids.show_id(ids.PAYMENT, payment.id),

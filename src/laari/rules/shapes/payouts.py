@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from laari.rules import ids, records
+from laari.rules import ids
 from laari.rules.calendar import show, show_or_none
+from laari.rules.records import bank_accounts, payouts
 from laari.rules.shapes import fields
 
 
@@ -50,9 +51,9 @@ class PayoutMovement(Struct, frozen=True):
 
 
 def payout_shape(
-    payout: records.Payout,
-    orders: Iterable[records.BankOrder],
-    accounts: Iterable[records.BankAccount],
+    payout: payouts.Payout,
+    orders: Iterable[payouts.BankOrder],
+    accounts: Iterable[bank_accounts.BankAccount],
 ) -> Payout:
     """`orders` and `accounts` may be those of other payouts too."""
     own = [order for order in orders if order.payout_id == payout.id]
@@ -75,17 +76,17 @@ def payout_shape(
 
 
 def _paid_account(
-    payout: records.Payout, accounts: Iterable[records.BankAccount]
+    payout: payouts.Payout, accounts: Iterable[bank_accounts.BankAccount]
 ) -> PaidAccount | None:
     if payout.sent_at is None:
         return None
     if payout.bank_account_id is None:
         return SANDBOX_ACCOUNT
     account = next(each for each in accounts if each.id == payout.bank_account_id)
-    return PaidAccount(account.bank, account.account_number[-records.SHOWN_DIGITS :])
+    return PaidAccount(account.bank, account.account_number[-bank_accounts.SHOWN_DIGITS :])
 
 
-def movement_shape(movement: records.PayoutMovement) -> PayoutMovement:
+def movement_shape(movement: payouts.PayoutMovement) -> PayoutMovement:
     payment_id, refund_id = movement.payment_id, movement.refund_id
     return PayoutMovement(
         type=movement.type,

@@ -2,8 +2,9 @@
 
 from msgspec import Raw, Struct
 
-from laari.rules import ids, records
+from laari.rules import ids
 from laari.rules.calendar import show
+from laari.rules.records import payments
 from laari.rules.shapes import fields
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
@@ -26,19 +27,19 @@ class RefundData(Refund, frozen=True):
     payment: fields.RefundedPayment
 
 
-def refund_shape(refund: records.Refund) -> Refund:
+def refund_shape(refund: payments.Refund) -> Refund:
     return Refund(*_values(refund))
 
 
 def refund_with_payment(
-    refund: records.Refund, payment: records.Payment, origin: str
+    refund: payments.Refund, payment: payments.Payment, origin: str
 ) -> RefundData:
     return RefundData(*_values(refund), payment=Raw(to_json(payment_shape(payment, origin))))
 
 
 def _values(
-    refund: records.Refund,
-) -> tuple[str, str, int, records.RefundReason | None, str | None, str]:
+    refund: payments.Refund,
+) -> tuple[str, str, int, payments.RefundReason | None, str | None, str]:
     return (
         ids.show_id(ids.REFUND, refund.id),
         ids.show_id(ids.PAYMENT, refund.payment_id),

@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
-from laari.rules import ids, records
+from laari.rules import ids
 from laari.rules.calendar import show, show_or_none
+from laari.rules.records import payments
 from laari.rules.shapes import fields
 from laari.rules.shapes.payments import net_amount
 
@@ -39,7 +40,7 @@ class PaymentRequest(Struct, frozen=True):
     rejected_at: fields.Timestamp | None
 
 
-def request_shape(request: records.PaymentRequest) -> PaymentRequest:
+def request_shape(request: payments.PaymentRequest) -> PaymentRequest:
     payment_id = request.payment_id
     return PaymentRequest(
         id=ids.show_id(ids.PAYMENT_REQUEST, request.id),

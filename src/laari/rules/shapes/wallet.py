@@ -7,7 +7,7 @@ from msgspec import Meta, Raw, Struct
 from laari.rules.calendar import period_after, show
 from laari.rules.money import rufiyaa
 from laari.rules.periods import Moment
-from laari.rules.records import Tier, Transaction, Wallet
+from laari.rules.records.wallets import Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import NextTid, Timestamp

@@ -6,8 +6,9 @@ from typing import TypeVar
 from asyncpg import Connection
 
 from laari.rules.command import Command
+from laari.rules.master_key import NO_KEYS, Keys
+from laari.rules.needs import Needs
 from laari.rules.refusals import Refusal
-from laari.rules.world import NO_KEYS, Keys, Needs
 from laari.store.batch.load import load
 from laari.store.batch.save import save
 

@@ -11,9 +11,10 @@ from typing import cast
 import asyncpg
 from msgspec import json
 
-from laari.rules.records import Tier
+from laari.rules.needs import Needs
+from laari.rules.records.wallets import Tier
 from laari.rules.tables import R
-from laari.rules.world import Needs, World
+from laari.rules.world import World
 from laari.store.reads.tiers import LIMITS
 from laari.store.tables import AUTHORIZATIONS, REFERENCES, WALLETS, Statements
 

@@ -9,8 +9,10 @@ import asyncpg
 
 from laari.errors import UnavailableError
 from laari.rules.command import Command
+from laari.rules.master_key import NO_KEYS, Keys
+from laari.rules.needs import Needs
 from laari.rules.refusals import Refusal
-from laari.rules.world import NO_KEYS, Keys, Needs, World
+from laari.rules.world import World
 from laari.spine.engine import (
     Away,
     LockTimeout,

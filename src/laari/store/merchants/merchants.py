@@ -9,7 +9,7 @@ from msgspec import Struct
 from laari.errors import LaariError
 from laari.rules.calendar import show as show_time
 from laari.rules.merchants.keys import KEY, mark_of, secret_context
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.tenants import Mode, Tenant
 from laari.store.reads import tenants
 from laari.store.reads.tenants import SIGNED_WITH, has_live_side
 from laari.store.secrets import decrypt, derive

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from laari.rules import terms
 from laari.rules.merchants.keys import CLIENT_SECRET
-from laari.rules.records import Tenant
+from laari.rules.records.tenants import Tenant
 from laari.store.reads import tenants
 from laari.store.secrets import bind, derive, is_bound
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records import Event
+from laari.rules.records.events import Event
 from laari.store.reads.tenants import SIGNED_WITH
 from laari.store.reads.webhook_states import GIVEN_UP, MOST_AT_ONCE
 from laari.store.tables import EVENTS

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records import Channel, Language, MessageKind
+from laari.rules.records.messages import Channel, Language, MessageKind
 from laari.store.reads.messages import MessageStatus
 
 _LEASE = """

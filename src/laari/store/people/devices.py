@@ -5,7 +5,7 @@ from datetime import datetime
 from asyncpg import Connection
 
 from laari.rules.messages import DeviceContent
-from laari.rules.people_records import Whose
+from laari.rules.records.people import Whose
 from laari.store.people import notices, sessions
 from laari.store.people.sessions import Opened
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.rules.calendar import local_day
-from laari.rules.people_records import Whose
+from laari.rules.records.people import Whose
 from laari.store.people.logins import table_of
 from laari.store.postgres.pool import Pool
 

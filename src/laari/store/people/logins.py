@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from asyncpg import Connection
 
-from laari.rules.people_records import CustomerId, PersonId, Whose
-from laari.rules.records import Mode
+from laari.rules.records.people import CustomerId, PersonId, Whose
+from laari.rules.records.tenants import Mode
 
 
 class Login(NamedTuple):

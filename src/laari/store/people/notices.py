@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from laari.rules import ids
 from laari.rules.messages import addressed, reach
-from laari.rules.people_records import CustomerId, Whose
-from laari.rules.records import Channel, Language, MessageKind
+from laari.rules.records.messages import Channel, Language, MessageKind
+from laari.rules.records.people import CustomerId, Whose
 from laari.rules.shapes.envelopes import to_json
 from laari.store.secrets import encrypt
 

@@ -8,7 +8,7 @@ from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.people.permissions import Permission, may
 from laari.rules.people.second_factors import CheckFactor
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.store.batch.inside import decide_inside
 from laari.store.people import failed_logins, logins
 from laari.store.people.passwords import nobodys_hash, password_fits

@@ -11,8 +11,9 @@ from asyncpg import Connection
 
 from laari.rules import terms
 from laari.rules.actors import Payer
-from laari.rules.people_records import CustomerId, PersonId, Whose, show_whose
-from laari.rules.records import Language, Mode
+from laari.rules.records.messages import Language
+from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
+from laari.rules.records.tenants import Mode
 from laari.store.people.logins import table_of
 from laari.store.secrets import bind, derive, is_bound, new_secret
 

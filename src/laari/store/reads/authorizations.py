@@ -3,7 +3,8 @@
 from datetime import datetime
 from uuid import UUID
 
-from laari.rules.records import Authorization, Payment
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.payments import Payment
 from laari.store.reads.listing import Listing, Walk, Window
 from laari.store.tables import AUTHORIZATIONS, PAYMENTS
 

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.people_records import ContactChange
-from laari.rules.records import CustomerType, Mode
+from laari.rules.records.payments import CustomerType
+from laari.rules.records.people import ContactChange
+from laari.rules.records.tenants import Mode
 from laari.store.tables import CONTACT_CHANGES
 
 _SELECT = CONTACT_CHANGES.select

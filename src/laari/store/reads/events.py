@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records import Event
+from laari.rules.records.events import Event
 from laari.store.reads.listing import Listing, Walk, Window
 from laari.store.reads.webhook_states import DeliveryStatus
 from laari.store.tables import EVENTS

@@ -18,17 +18,12 @@ from msgspec import Struct
 from laari.rules import ids
 from laari.rules.calendar import start_of
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
-from laari.rules.records import (
-    Authorization,
-    BankLine,
-    BankOrder,
-    Mode,
-    Payment,
-    PaymentRequest,
-    Payout,
-    Tenant,
-    Transaction,
-)
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.bank import BankLine
+from laari.rules.records.payments import Payment, PaymentRequest
+from laari.rules.records.payouts import BankOrder, Payout
+from laari.rules.records.tenants import Mode, Tenant
+from laari.rules.records.wallets import Transaction
 from laari.store.reads import authorizations, holders, payment_requests, payments, refunds
 from laari.store.reads.holders import Holder
 from laari.store.reads.money import bank, payouts

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from laari.rules.messages import RESERVED_PART
 from laari.rules.money import rufiyaa
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.store.reads import messages, webhook_states
 
 MAX_COUNTED = 10_000

@@ -9,7 +9,10 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.people.contacts import masked_payer
-from laari.rules.records import Language, Mode, Payment, WalletFreeze
+from laari.rules.records.messages import Language
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Mode
+from laari.rules.records.wallets import WalletFreeze
 
 
 class Holder(Struct, frozen=True):

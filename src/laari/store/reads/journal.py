@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from laari.rules.actors import OPERATOR_KINDS
 from laari.rules.journal import OPERATOR
-from laari.rules.records import JournalEntry, Mode
+from laari.rules.records.journal import JournalEntry
+from laari.rules.records.tenants import Mode
 
 _COLUMNS = ", ".join(JournalEntry.__struct_fields__)
 # For a filter: even a guessed name of the operator's people finds nothing.

@@ -11,7 +11,10 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import Authorization, Event, Payment, PaymentRequest, Payout, Refund
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.events import Event
+from laari.rules.records.payments import Payment, PaymentRequest, Refund
+from laari.rules.records.payouts import Payout
 from laari.store.tables import Statements
 
 Listed: TypeAlias = Payment | PaymentRequest | Authorization | Event | Refund | Payout

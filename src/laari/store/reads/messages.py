@@ -9,7 +9,7 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules import terms
-from laari.rules.records import Channel, Language, MessageKind
+from laari.rules.records.messages import Channel, Language, MessageKind
 from laari.store.reads.webhook_states import MAX_COUNTED
 
 MessageStatus = Literal["pending", "sent", "failed", "suppressed"]  # the last one is on purpose

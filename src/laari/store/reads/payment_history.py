@@ -4,7 +4,9 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import SavedResponse, Transaction, Transfer
+from laari.rules.records.idempotency import SavedResponse
+from laari.rules.records.ledger import Transfer
+from laari.rules.records.wallets import Transaction
 from laari.store.tables import SAVED_RESPONSES, TRANSACTIONS, TRANSFERS
 
 MOST_SAVED_RESPONSES = 50  # of one payment

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import PaymentRequest
+from laari.rules.records.payments import PaymentRequest
 from laari.store.reads.listing import Listing, Walk, Window
 from laari.store.reads.payments import walks
 from laari.store.tables import REQUESTS

@@ -6,7 +6,7 @@ from typing import get_args
 
 from asyncpg import Connection
 
-from laari.rules.records import Payment, PaymentStatus
+from laari.rules.records.payments import Payment, PaymentStatus
 from laari.store.reads.figures import Figures
 from laari.store.reads.listing import Listing, Walk, Window, conditions_of
 from laari.store.tables import PAYMENTS

@@ -4,7 +4,9 @@ from collections.abc import Collection, Iterable
 
 from asyncpg import Connection
 
-from laari.rules.records import AccountOwner, Contact, CustomerType, Recipient
+from laari.rules.records.bank_accounts import AccountOwner
+from laari.rules.records.messages import Contact, Recipient
+from laari.rules.records.payments import CustomerType
 
 _TYPES: tuple[CustomerType, ...] = ("mobile", "email", "vpa")  # each a column with its own index
 

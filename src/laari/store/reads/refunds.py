@@ -6,7 +6,8 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import Refund, Transaction
+from laari.rules.records.payments import Refund
+from laari.rules.records.wallets import Transaction
 from laari.store.reads.listing import Listing, Walk, Window
 from laari.store.tables import REFUNDS
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from asyncpg import Connection
 
 from laari.rules.ids import is_tid
-from laari.rules.records import Payment, PaymentRequest
+from laari.rules.records.payments import Payment, PaymentRequest
 from laari.store.reads.money.balances import FINDING
 from laari.store.tables import PAYMENTS, REQUESTS
 

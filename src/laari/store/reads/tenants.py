@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from asyncpg import Connection
 
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.tenants import Mode, Tenant
 
 COLUMNS = ", ".join(f"d.{field}" for field in Tenant.__struct_fields__)
 SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
@@ -49,8 +49,8 @@ async def by_secret_digest(connection: Connection, digests: list[bytes]) -> dict
     return found
 
 
-async def by_id(connection: Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
-    rows = await connection.fetch(f"{SELECT} WHERE d.id = ANY($1)", tenant_ids)
+async def by_id(connection: Connection, tenant_ids: Collection[int]) -> dict[int, Tenant]:
+    rows = await connection.fetch(f"{SELECT} WHERE d.id = ANY($1)", list(tenant_ids))
     return {row["id"]: Tenant(**row) for row in rows}
 
 

@@ -2,7 +2,7 @@
 
 from asyncpg import Connection
 
-from laari.rules.records import Tier
+from laari.rules.records.wallets import Tier
 
 LIMITS = ("per_transaction", "daily", "weekly", "monthly")
 COLUMNS = f"name, {', '.join(LIMITS)}"

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from asyncpg import Connection
 
-from laari.rules.records import Mode, TenantClock, Tier, Transaction, Wallet
+from laari.rules.records.tenants import Mode, TenantClock
+from laari.rules.records.wallets import Tier, Transaction, Wallet
 from laari.rules.wallets import limits_in_force, seen_by_customer
 from laari.store.reads.tiers import LIMITS
 from laari.store.tables import TRANSACTIONS

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from laari.errors import UnavailableError
 from laari.rules import ids
 from laari.rules.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART, addressed
-from laari.rules.records import Channel, MessageKind
+from laari.rules.records.messages import Channel, MessageKind
 from laari.spine.engine import OutcomeUnknown
 from laari.store.outbox import messages as outbox
 from laari.store.outbox.messages import LeasedMessage

@@ -12,7 +12,8 @@ from laari.rules.banking.bank_accounts import not_valid, read_details
 from laari.rules.banking.bank_file import MAX_HOLDER
 from laari.rules.merchants.applications import SubmitApplication, WithdrawApplication
 from laari.rules.money import MAX_MONEY, read_rufiyaa, rufiyaa
-from laari.rules.records import ApplicationAnswers, BankDetails
+from laari.rules.records.bank_accounts import BankDetails
+from laari.rules.records.merchants import ApplicationAnswers
 from laari.store.reads.merchants import applications
 
 PATH = "/application"

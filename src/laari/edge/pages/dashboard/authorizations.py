@@ -17,7 +17,7 @@ from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments.authorizations import as_of
 from laari.rules.payments.charges import ChargeByHand
 from laari.rules.payments.limits import counted, current_period, remaining
-from laari.rules.records import Authorization
+from laari.rules.records.authorizations import Authorization
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.authorizations import authorization_shape
 from laari.store.reads import authorizations, events

@@ -18,7 +18,7 @@ from laari.rules.merchants.tills import (
     OfferPairing,
     Pairing,
 )
-from laari.rules.records import Till
+from laari.rules.records.tills import Till
 from laari.store.reads.tills import records
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)

@@ -9,7 +9,7 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules.actors import Actor
 from laari.rules.people.invitations import JOIN, AcceptInvitation
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.rules.refusals import Refusal
 from laari.store.merchants import merchants
 from laari.store.people.logins import Login

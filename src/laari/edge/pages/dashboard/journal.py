@@ -21,7 +21,7 @@ from laari.rules.calendar import local_day, start_of
 from laari.rules.calendar import show as show_time
 from laari.rules.day_ranges import read_day
 from laari.rules.journal import changes, for_merchant
-from laari.rules.records import JournalEntry
+from laari.rules.records.journal import JournalEntry
 from laari.rules.refusals import Refusal, invalid
 from laari.store.people import failed_logins
 from laari.store.reads import journal

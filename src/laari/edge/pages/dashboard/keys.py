@@ -18,7 +18,7 @@ from laari.rules.merchants.keys import (
 )
 from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
-from laari.rules.records import OAuthClient
+from laari.rules.records.merchants import OAuthClient
 from laari.rules.refusals import refuse
 from laari.rules.tokens import write_scope
 from laari.store.merchants import merchants, oauth

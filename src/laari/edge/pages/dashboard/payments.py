@@ -25,7 +25,7 @@ from laari.rules import ids
 from laari.rules.actors import name_for_merchants
 from laari.rules.lifecycle import shown_state
 from laari.rules.payments.refunds import left_of
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.rules.refusals import invalid
 from laari.store.reads import holders, payments, refunds
 from laari.store.reads.search import search

@@ -12,8 +12,8 @@ from laari.rules.people.contacts import read_email
 from laari.rules.people.invitations import Invited, InvitePerson, Offer, WithdrawInvitation
 from laari.rules.people.memberships import EndSessionsAt, RemoveMember, SetRole, TransferOwnership
 from laari.rules.people.permissions import MAX_TILL
-from laari.rules.people_records import MerchantRole, PersonId
-from laari.rules.records import Language
+from laari.rules.records.messages import Language
+from laari.rules.records.people import MerchantRole, PersonId
 from laari.store.people import sessions
 from laari.store.reads.people import invitations, memberships
 from laari.store.reads.people.memberships import Member

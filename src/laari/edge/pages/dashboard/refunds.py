@@ -12,7 +12,7 @@ from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules.money import read_rufiyaa
 from laari.rules.payments.refunds import RefundPayment, left_of, missing_for, not_refundable
-from laari.rules.records import Payment, RefundReason
+from laari.rules.records.payments import Payment, RefundReason
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads import refunds
 from laari.store.reads.money import balances

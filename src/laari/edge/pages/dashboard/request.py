@@ -15,9 +15,8 @@ from laari.edge.pages.request import Access
 from laari.http.messages import Reply
 from laari.operations.merchants import RENAME
 from laari.rules.people.permissions import Permission, may
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.tenants import Mode, Tenant, local_time
 from laari.rules.refusals import Refusal
-from laari.rules.world import local_time
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.people import sessions

@@ -7,7 +7,7 @@ from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply
 from laari.rules.lifecycle import shown_state
-from laari.rules.records import PaymentRequest
+from laari.rules.records.payments import PaymentRequest
 from laari.store.reads import events
 
 

@@ -10,16 +10,11 @@ from laari.rules import ids
 from laari.rules.actors import name_for_merchants
 from laari.rules.idempotency import RETENTION
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
-from laari.rules.records import (
-    JournalEntry,
-    Mode,
-    Payment,
-    Refund,
-    SavedResponse,
-    Tenant,
-    Transfer,
-)
-from laari.rules.world import local_time
+from laari.rules.records.idempotency import SavedResponse
+from laari.rules.records.journal import JournalEntry
+from laari.rules.records.ledger import Transfer
+from laari.rules.records.payments import Payment, Refund
+from laari.rules.records.tenants import Mode, Tenant, local_time
 from laari.store.reads import events, journal, payment_history
 from laari.store.reads.events import AttemptMade
 

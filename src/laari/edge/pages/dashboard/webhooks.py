@@ -20,7 +20,7 @@ from laari.rules.calendar import local_day, start_of
 from laari.rules.day_ranges import read_day
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
 from laari.rules.merchants.settings import Changes, UpdateMerchant
-from laari.rules.records import Event
+from laari.rules.records.events import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.store.outbox import deliveries
 from laari.store.reads import events, webhook_states

@@ -17,7 +17,7 @@ from laari.rules.people.contact_changes import (
 )
 from laari.rules.people.contacts import READERS
 from laari.rules.people.factor_codes import read_code
-from laari.rules.people_records import ContactKind
+from laari.rules.records.people import ContactKind
 from laari.store.reads.holders import Holder
 from laari.store.reads.people import customers
 

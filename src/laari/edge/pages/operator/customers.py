@@ -21,10 +21,10 @@ from laari.rules.money import rufiyaa
 from laari.rules.people.customers import AddNote
 from laari.rules.people.identities import DOCUMENTS, FACTS, Identity
 from laari.rules.people.log_ins import EndSessions
-from laari.rules.people_records import CustomerId
-from laari.rules.records import Transaction
+from laari.rules.records.people import CustomerId
+from laari.rules.records.tenants import local_time
+from laari.rules.records.wallets import Transaction
 from laari.rules.wallets import counted
-from laari.rules.world import local_time
 from laari.store.people.sessions import list_of
 from laari.store.reads import authorizations, contact_changes, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names

@@ -10,7 +10,7 @@ from laari.operations.merchant_money import CORRECT, HOLD, RELEASE
 from laari.rules import terms
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, read_rufiyaa
-from laari.rules.records import Mode, Tenant
+from laari.rules.records.tenants import Mode, Tenant
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import tenants
 

@@ -24,9 +24,8 @@ from laari.rules.merchants.applications import (
 from laari.rules.merchants.fees import CancelFees, SetFees
 from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode, local_time
 from laari.rules.terms import MAX_REASON
-from laari.rules.world import local_time
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import fees, payments, tenants, webhook_states

@@ -16,7 +16,8 @@ from laari.rules.banking.second_person import is_same_person
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
 from laari.rules.money import rufiyaa
-from laari.rules.records import MODES, Mode, PendingMovementKind
+from laari.rules.records.second_person import PendingMovementKind
+from laari.rules.records.tenants import MODES, Mode
 from laari.store.reads.figures import Figures
 from laari.store.reads.money import movement_lists, volume
 from laari.store.reads.money.movement_lists import Waiting

@@ -28,7 +28,8 @@ from laari.rules.banking.payout_runs import OpenRun, joining
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
 from laari.rules.lifecycle import run_state
-from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
+from laari.rules.records.payouts import BankOrder, Payout, PayoutRun
+from laari.rules.records.tenants import Tenant
 from laari.store import payout_filling
 from laari.store.postgres.pool import Connection
 from laari.store.reads.money import bank_files, payouts

@@ -13,8 +13,7 @@ from laari.rules import ids
 from laari.rules.day_ranges import read_day
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import read_rufiyaa
-from laari.rules.records import MODES
-from laari.rules.world import local_time
+from laari.rules.records.tenants import MODES, local_time
 from laari.store.merchants import merchants
 from laari.store.reads import payment_history, refunds, tenants
 from laari.store.reads.find import LONGEST, Finds, find, payments_of_amount

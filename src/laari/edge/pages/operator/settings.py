@@ -22,7 +22,7 @@ from laari.rules.calendar import local_day
 from laari.rules.people.contacts import read_email
 from laari.rules.people.memberships import AddMember
 from laari.rules.people.persons import NewLogin
-from laari.rules.people_records import OperatorRole, PersonId
+from laari.rules.records.people import OperatorRole, PersonId
 from laari.store.reads.money import payouts
 from laari.store.reads.people import memberships
 from laari.store.reads.tiers import LIMITS, all_tiers

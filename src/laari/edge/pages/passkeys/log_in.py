@@ -16,8 +16,8 @@ from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.people.passkey_challenges import RANDOM_BYTES, Bound, ForLogIn, new_challenge
 from laari.rules.people.passkeys import UsePasskey
-from laari.rules.people_records import CustomerId
-from laari.rules.records import Mode
+from laari.rules.records.people import CustomerId
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.store.people.logins import Login
 from laari.store.reads.people import passkeys

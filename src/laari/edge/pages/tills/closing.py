@@ -9,7 +9,7 @@ from laari.edge.pages.tills.counter import CashierRequest, CounterRequest, Devic
 from laari.http.messages import Reply
 from laari.rules import ids, terms
 from laari.rules.people.permissions import Permission
-from laari.rules.records import OpenTill
+from laari.rules.records.tills import OpenTill
 from laari.rules.refusals import Refusal
 from laari.store.reads.money import tills
 

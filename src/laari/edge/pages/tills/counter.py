@@ -28,9 +28,9 @@ from laari.rules.merchants.tills import PairDevice
 from laari.rules.money import MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.people.permissions import Permission
-from laari.rules.records import Payment, Tenant
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant, local_time
 from laari.rules.refusals import Refusal
-from laari.rules.world import local_time
 from laari.store.counters import till_devices
 from laari.store.reads import figures, holders
 from laari.store.reads.figures import Figures, Span

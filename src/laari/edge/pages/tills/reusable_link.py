@@ -10,7 +10,7 @@ from laari.edge.pages.tills.references import LINK
 from laari.edge.pages.tills.static_code import CodeRequest, code_routes
 from laari.http.messages import Reply
 from laari.rules.ids import is_token
-from laari.rules.records import ReusableLink
+from laari.rules.records.merchants import ReusableLink
 from laari.store.reads.merchants import reusable_links
 
 

@@ -21,8 +21,9 @@ from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.ids import is_token
 from laari.rules.payments.payments import PaymentDraft
-from laari.rules.records import Payment, Tenant, Till
-from laari.rules.world import local_time
+from laari.rules.records.payments import Payment
+from laari.rules.records.tenants import Tenant, local_time
+from laari.rules.records.tills import Till
 from laari.store.reads.tills import records
 
 

@@ -12,7 +12,8 @@ from laari.edge.pages.wallet import details, passkeys
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
 from laari.rules.people.customers import SetLanguage
-from laari.rules.records import Language, Mode
+from laari.rules.records.messages import Language
+from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.store.people import logins, sessions
 from laari.store.reads.people import message_choices, trusted

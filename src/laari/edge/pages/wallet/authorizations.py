@@ -13,7 +13,7 @@ from laari.rules.payments.authorizations import (
 )
 from laari.rules.payments.limits import counted, current_period
 from laari.rules.periods import Moment
-from laari.rules.records import Authorization
+from laari.rules.records.authorizations import Authorization
 from laari.rules.refusals import Refusal
 from laari.store.reads import authorizations
 from laari.store.reads.listing import Window

@@ -5,7 +5,7 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletVisitor
 from laari.http.messages import Reply
 from laari.rules.people.contact_changes import STOP_LINK, StopContactChange
-from laari.rules.people_records import ContactChange
+from laari.rules.records.people import ContactChange
 from laari.rules.refusals import Refusal
 from laari.store.reads import contact_changes
 from laari.store.secrets import derive

@@ -21,8 +21,8 @@ from laari.rules.people.contact_changes import (
 )
 from laari.rules.people.contacts import READERS
 from laari.rules.people.factor_codes import read_code
-from laari.rules.people_records import ContactChange, ContactKind
-from laari.rules.records import BankAccount
+from laari.rules.records.bank_accounts import BankAccount
+from laari.rules.records.people import ContactChange, ContactKind
 from laari.rules.refusals import Refusal
 from laari.store.reads import contact_changes, holders
 from laari.store.reads.holders import Holder

@@ -12,9 +12,9 @@ from laari.edge.qr import qr_png
 from laari.http.messages import Reply
 from laari.rules.ids import is_tid
 from laari.rules.periods import Moment
-from laari.rules.records import Transaction
+from laari.rules.records.tenants import local_time
+from laari.rules.records.wallets import Transaction
 from laari.rules.wallets import counted, seen_by_customer, spent_now
-from laari.rules.world import local_time
 from laari.store.reads import holders, refunds, wallets
 from laari.store.reads.people import trusted
 from laari.store.reads.refunds import LinkedRefund

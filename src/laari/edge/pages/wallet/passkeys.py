@@ -16,7 +16,7 @@ from laari.http.messages import Reply
 from laari.rules import ids, terms
 from laari.rules.people.passkey_challenges import ForAdding
 from laari.rules.people.passkeys import MAX_NAME, AddPasskey, EndPasskey
-from laari.rules.people_records import Passkey
+from laari.rules.records.people import Passkey
 from laari.rules.refusals import Refusal
 from laari.store.people import logins
 from laari.store.reads import holders

@@ -12,7 +12,8 @@ from laari.rules import terms
 from laari.rules.ids import is_tid
 from laari.rules.payments.receipts import SendReceipt, channels_to
 from laari.rules.people.cases import OpenCase, can_be_reported
-from laari.rules.records import Channel, Transaction
+from laari.rules.records.messages import Channel
+from laari.rules.records.wallets import Transaction
 from laari.rules.refusals import Refusal
 from laari.store.reads import holders, refunds, wallets
 from laari.store.reads.people import cases

@@ -12,7 +12,8 @@ from laari.edge.resources import Resource
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.records import Authorization, PaymentRequest
+from laari.rules.records.authorizations import Authorization
+from laari.rules.records.payments import PaymentRequest
 from laari.store.people.sessions import CustomerSession
 from laari.store.reads.listing import Position
 

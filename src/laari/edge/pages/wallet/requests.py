@@ -7,7 +7,7 @@ from laari.edge.pages.wallet.request import PAGE, OwnRequest, WalletRequest
 from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply
 from laari.rules.payments.payment_requests import PayRequest, RejectRequest
-from laari.rules.records import PaymentRequest
+from laari.rules.records.payments import PaymentRequest
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
 from laari.store.reads import payment_requests

@@ -24,8 +24,8 @@ from laari.rules.people.contacts import read_mobile
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people.passwords import password_problem
-from laari.rules.people_records import CustomerId
-from laari.rules.records import Language
+from laari.rules.records.messages import Language
+from laari.rules.records.people import CustomerId
 from laari.rules.refusals import Refusal
 from laari.store.people.logins import Login
 from laari.store.reads.people import customer_signups

@@ -11,7 +11,7 @@ from laari.http.messages import Reply
 from laari.rules.calendar import MALDIVES, local_day
 from laari.rules.day_ranges import Days, month_of, newest_months, read_month
 from laari.rules.money import rufiyaa
-from laari.rules.world import local_time
+from laari.rules.records.tenants import local_time
 from laari.store.reads import holders
 from laari.store.reads.money import wallet_statements
 from laari.store.reads.money.wallet_statements import Line, Place

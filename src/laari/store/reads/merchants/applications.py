@@ -8,7 +8,7 @@ import asyncpg
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records import Application, ApplicationStatus
+from laari.rules.records.merchants import Application, ApplicationStatus
 from laari.store.tables import APPLICATIONS
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import ReusableLink
+from laari.rules.records.merchants import ReusableLink
 from laari.store.tables import REUSABLE_LINKS
 
 

@@ -16,7 +16,8 @@ from laari.rules.banking.bank_targets import (
     target_of,
     wallets_in,
 )
-from laari.rules.records import BankLine, BankMovement, EarnedFees, Mode
+from laari.rules.records.bank import BankLine, BankMovement, EarnedFees
+from laari.rules.records.tenants import Mode
 from laari.rules.world import MovementKey
 from laari.store.reads.money import payouts
 from laari.store.reads.recipients import contacts_of

@@ -5,7 +5,7 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.errors import LaariError
-from laari.rules.records import StoredBankFile
+from laari.rules.records.payouts import StoredBankFile
 from laari.store.tables import BANK_FILES
 
 _RUFIYAA = "{0} / 100 || '.' || lpad(({0} % 100)::text, 2, '0')"

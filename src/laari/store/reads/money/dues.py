@@ -11,7 +11,7 @@ from asyncpg import Connection
 
 from laari.rules.calendar import local_day, start_of
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
-from laari.rules.records import Due
+from laari.rules.records.payouts import Due
 from laari.store.reads.figures import LEAVES, OF_OTHERS, OTHER_ACCOUNT, OTHER_AMOUNT
 
 _NEVER = datetime(1, 1, 2, tzinfo=UTC)

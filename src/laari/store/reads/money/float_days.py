@@ -12,7 +12,7 @@ from asyncpg import Connection
 
 from laari.rules.banking.bank_balances import DayBalances, Followed, follow
 from laari.rules.banking.bank_days import cut_off_of
-from laari.rules.records import FloatSignoff
+from laari.rules.records.bank import FloatSignoff
 from laari.store.tables import FLOAT_SIGNOFFS
 
 FOLLOWED_DAYS = 14  # whose gaps are shown with a day

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from laari.rules.calendar import start_of
 from laari.rules.ids import first_id
-from laari.rules.records import Mode, PendingMovement, Tenant
+from laari.rules.records.second_person import PendingMovement
+from laari.rules.records.tenants import Mode, Tenant
 from laari.store.reads import tenants
 from laari.store.reads.holders import names_of
 from laari.store.tables import MOVEMENTS

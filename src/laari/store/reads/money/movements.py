@@ -15,7 +15,7 @@ from asyncpg import Connection
 
 from laari.rules.day_ranges import Days
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
-from laari.rules.records import Payment, Refund
+from laari.rules.records.payments import Payment, Refund
 from laari.store.reads import payments, refunds
 from laari.store.reads.figures import OF_OTHERS, OTHER_ACCOUNT, OTHER_AMOUNT, Span
 from laari.store.reads.listing import Position

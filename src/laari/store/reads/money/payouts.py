@@ -13,20 +13,18 @@ from laari.rules.banking.payouts import WALLET_FROZEN, merchant_stopped, not_pay
 from laari.rules.day_ranges import Days
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.lifecycle import RunState, run_state
-from laari.rules.records import (
-    MODES,
+from laari.rules.records.bank_accounts import BankAccount
+from laari.rules.records.payouts import (
     ApprovedRun,
-    BankAccount,
     BankOrder,
-    Mode,
     Payout,
     PayoutMovement,
     PayoutRun,
     PayoutStatus,
     PayoutTerms,
     RunNumbers,
-    Tenant,
 )
+from laari.rules.records.tenants import MODES, Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.payouts import Payout as PayoutShape
 from laari.rules.shapes.payouts import payout_shape

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import OpenTill, TillClosing
+from laari.rules.records.tills import OpenTill, TillClosing
 from laari.store.reads.figures import FINDING, NEWER_SALES
 from laari.store.reads.listing import Position
 from laari.store.tables import TILL_CLOSINGS

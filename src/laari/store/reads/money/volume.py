@@ -7,7 +7,7 @@ from functools import reduce
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records import Mode
+from laari.rules.records.tenants import Mode
 from laari.store.reads.figures import Figures
 
 MOST = 20_000  # rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.rules.day_ranges import Days
-from laari.rules.records import Transaction
+from laari.rules.records.wallets import Transaction
 from laari.store.tables import TRANSACTIONS
 
 _SUMS = """

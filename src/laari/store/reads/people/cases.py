@@ -6,8 +6,8 @@ from uuid import UUID
 
 from asyncpg import Connection, Record
 
-from laari.rules.people_records import Case
-from laari.rules.records import Transaction
+from laari.rules.records.people import Case
+from laari.rules.records.wallets import Transaction
 from laari.store.tables import CASES
 
 

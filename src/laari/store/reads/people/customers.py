@@ -6,8 +6,8 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.people_records import CustomerNote
-from laari.rules.records import Mode
+from laari.rules.records.people import CustomerNote
+from laari.rules.records.tenants import Mode
 
 
 async def notes(connection: Connection, customer_id: UUID, most: int) -> list[CustomerNote]:

@@ -7,7 +7,7 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.people.invitations import LINK
-from laari.rules.people_records import MerchantRole
+from laari.rules.records.people import MerchantRole
 from laari.store.secrets import derive
 
 

@@ -9,7 +9,7 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.errors import LaariError
-from laari.rules.people_records import MerchantRole, PersonId, Role
+from laari.rules.records.people import MerchantRole, PersonId, Role
 
 
 class Place(Struct, frozen=True):

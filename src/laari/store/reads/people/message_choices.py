@@ -2,8 +2,8 @@
 
 from asyncpg import Connection
 
-from laari.rules.people_records import CustomerId, Whose
-from laari.rules.records import EVERY_MESSAGE, MessageChoice
+from laari.rules.records.messages import EVERY_MESSAGE, MessageChoice
+from laari.rules.records.people import CustomerId, Whose
 
 
 async def of(connection: Connection, whose: Whose) -> MessageChoice:

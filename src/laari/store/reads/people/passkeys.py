@@ -6,7 +6,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.people_records import Passkey
+from laari.rules.records.people import Passkey
 from laari.store.tables import PASSKEYS
 
 _FIELDS = ", ".join(f"k.{field}" for field in Passkey.__struct_fields__)

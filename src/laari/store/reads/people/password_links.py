@@ -7,7 +7,7 @@ from functools import partial
 from asyncpg import Connection
 
 from laari.rules.people.password_links import LINK, REQUEST, owner_of
-from laari.rules.people_records import Whose
+from laari.rules.records.people import Whose
 from laari.store.secrets import derive
 from laari.store.tables import PASSWORD_LINKS
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.store.reads.tenants import has_live_side
 
 

@@ -9,7 +9,7 @@ from asyncpg import Connection
 
 from laari.rules import terms
 from laari.rules.people.second_factors import seed_context
-from laari.rules.people_records import PersonId
+from laari.rules.records.people import PersonId
 from laari.store.secrets import opened
 
 

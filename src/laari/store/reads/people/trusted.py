@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.rules.people.trusted import is_open
-from laari.rules.people_records import TrustedPerson
+from laari.rules.records.people import TrustedPerson
 from laari.store.tables import TRUSTED_PEOPLE
 
 MOST_ASKING = 20

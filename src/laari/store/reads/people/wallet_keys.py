@@ -7,7 +7,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.rules.people.wallet_keys import PURPOSE, sandbox_key
-from laari.rules.world import KeyCounts
+from laari.rules.records.people import KeyCounts
 from laari.store.secrets import derive
 
 

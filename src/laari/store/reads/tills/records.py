@@ -9,7 +9,8 @@ from asyncpg import Connection
 
 from laari.rules import terms
 from laari.rules.merchants.tills import DEVICE, PAIRING, bound_to, read_code
-from laari.rules.records import Tenant, Till
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.tills import Till
 from laari.store.reads.tenants import COLUMNS as OF_TENANT
 from laari.store.secrets import derive, is_bound
 from laari.store.tables import TILLS

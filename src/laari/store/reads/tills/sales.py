@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from asyncpg import Connection
 
 from laari.rules.people.contacts import masked_payer
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.store.tables import PAYMENTS
 
 LATEST = 10  # sales

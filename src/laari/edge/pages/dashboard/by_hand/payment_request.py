@@ -15,7 +15,7 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.people.contacts import read_mobile, read_vpa
-from laari.rules.records import CustomerType
+from laari.rules.records.payments import CustomerType
 from laari.rules.refusals import Refusal
 
 NAMES = {**LINK_NAMES, "customer": "The customer"}

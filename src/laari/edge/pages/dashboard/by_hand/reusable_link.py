@@ -12,7 +12,7 @@ from laari.rules import ids
 from laari.rules.calendar import MALDIVES
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
 from laari.rules.money import MAX_PAYMENT_AMOUNT
-from laari.rules.records import ReusableLink
+from laari.rules.records.merchants import ReusableLink
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.merchants import reusable_links
 

@@ -6,7 +6,8 @@ from laari.edge.pages.request import PageRequest
 from laari.rules import ids, terms
 from laari.rules.actors import Actor, name_for_merchants
 from laari.rules.payments.tills import CloseTill
-from laari.rules.records import Tenant, TillClosing
+from laari.rules.records.tenants import Tenant
+from laari.rules.records.tills import TillClosing
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.money import tills
 

@@ -16,7 +16,7 @@ from laari.rules import ids
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import rufiyaa
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.payments import net_amount
 from laari.store.reads.listing import Position

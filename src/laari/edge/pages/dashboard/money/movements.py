@@ -17,7 +17,7 @@ from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import show
 from laari.rules.money import rufiyaa
-from laari.rules.records import Payment
+from laari.rules.records.payments import Payment
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.figures import Day, Figures, Span
 from laari.store.reads.listing import Position

@@ -21,7 +21,9 @@ from laari.rules.banking.payouts import RequestPayout
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.money import rufiyaa
-from laari.rules.records import MovementType, Payment, Payout, PayoutMovement
+from laari.rules.records.ledger import MovementType
+from laari.rules.records.payments import Payment
+from laari.rules.records.payouts import Payout, PayoutMovement
 from laari.rules.refusals import Refusal
 from laari.store.reads import payments
 from laari.store.reads.listing import Position, Window

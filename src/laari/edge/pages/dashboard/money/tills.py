@@ -7,7 +7,7 @@ from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.records import OpenTill
+from laari.rules.records.tills import OpenTill
 from laari.rules.refusals import Refusal
 from laari.store.reads.listing import Position
 from laari.store.reads.merchants import applications

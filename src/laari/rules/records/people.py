@@ -1,16 +1,21 @@
-"""The ids and records of customers and people: the fields of a record are columns of its table."""
+"""The ids and records of customers and people."""
 
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
 
 from laari.rules import ids
-from laari.rules.records import ChosenChannel, Language, Mode, Recipient
+from laari.rules.records.messages import ChosenChannel, Language, Recipient
+from laari.rules.records.tenants import Mode
+
+COUNTRY = "960"  # the prefix of mobile numbers, which are stored without it
 
 MerchantRole = Literal["owner", "manager", "accountant", "cashier"]
+
 OperatorRole = Literal["admin", "finance", "support"]
+
 Role: TypeAlias = MerchantRole | OperatorRole
 
 
@@ -58,6 +63,7 @@ class Customer(Struct, frozen=True):
 
 
 ContactKind = Literal["mobile", "email"]
+
 ContactChangeStatus = Literal["waiting", "confirmed", "done", "cancelled", "stopped", "failed"]
 
 
@@ -196,6 +202,7 @@ class PasswordLink(Struct, frozen=True):
 
 
 TrustStatus = Literal["asked", "agreed", "ended"]
+
 CaseStatus = Literal["open", "resolved", "rejected"]
 
 
@@ -254,6 +261,13 @@ class WalletKey(Struct, frozen=True):
     name: str
     created_at: datetime
     revoked_at: datetime | None = None
+
+
+class KeyCounts(NamedTuple):
+    """The keys of a wallet: revoked ones stay, so the number of those made only grows."""
+
+    made: int
+    usable: int
 
 
 class Passkey(Struct, frozen=True):
