@@ -115,7 +115,10 @@ def render(templates: list[str], language: Language, **values: object) -> str:
 
 
 async def render_long(templates: list[str], language: Language, **values: object) -> str:
-    """Renders a page with many rows without blocking the event loop."""
+    """Renders a page with many rows without blocking the event loop.
+
+    A macro comes in one piece. So a table of rows is a template to include.
+    """
     pieces: list[str] = []
     began = time.perf_counter()
     for piece in _ENVIRONMENT.select_template(templates).generate(language=language, **values):
