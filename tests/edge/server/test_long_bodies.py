@@ -63,7 +63,7 @@ async def test_a_slow_body_is_given_up() -> None:
 
 @on_uvloop
 async def test_a_body_that_comes_at_the_rate_is_read() -> None:
-    limits = QUICK._replace(long_body_bytes_per_second=MIB // 2)
+    limits = QUICK._replace(long_body_bytes_per_second=MIB // 8)
     async with running(limits) as server:
         server.app.go_on.set()
         client = await server.client()
