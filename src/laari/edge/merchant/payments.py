@@ -113,7 +113,7 @@ async def qr(backend: Backend, written_id: str) -> Reply | Refusal:
     tenant = await backend.tenants.get(payment.tenant_id)
     if state_of(payment, local_time(datetime.now(UTC), tenant)) not in ("pending", "processing"):
         return refuse("not_found")
-    return codes.of_payment(backend.origin, payment)
+    return codes.image(backend.origin, payment)
 
 
 def payment_id(payment: Payment) -> UUID:

@@ -61,7 +61,7 @@ async def show_stand(request: DashboardRequest) -> Reply:
     till = await _find(request)
     if till is None or not till.active:
         return request.missing()
-    address = codes.till_address(request.backend.origin, till)
+    address = codes.address(request.backend.origin, till)
     return request.page("till_stand.html", till=till, path=_page_of(till), address=address)
 
 

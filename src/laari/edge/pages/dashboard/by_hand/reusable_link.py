@@ -74,7 +74,7 @@ async def show(request: DashboardRequest) -> Reply:
         "link.html",
         link=link,
         path=_page_of(link),
-        address=codes.link_address(request.backend.origin, link),
+        address=codes.address(request.backend.origin, link),
         is_open=link.takes_payments(request.tenant_now),
     )
 
