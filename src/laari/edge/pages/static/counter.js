@@ -6,6 +6,7 @@
   const RETRY = 2; // seconds
   const offline = document.querySelector("[data-offline]");
   const main = () => document.getElementById("content");
+  const dialog = document.querySelector("[data-check]");
   const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
   let shown = 0; // counts what was put on the screen: an old wait must not change it
 
@@ -105,9 +106,10 @@
       const found = answer.ok && !answer.redirected ? await answer.json() : { status: "ended" };
       if (turn !== shown) return;
       if (found.status === "ended") {
-        laariOffline.forget();
+        await laariOffline.forget();
         return location.reload();
       }
+      if ("shell" in place.dataset) return reopen();
       if (found.status === status) {
         await pause(found.waited ? 0.2 : RETRY);
       } else if (place.id === "latest") {
@@ -119,10 +121,16 @@
     }
   }
 
+  // The connection is back, and the page is still what the worker keeps. Somebody may read an answer.
+  async function reopen() {
+    if (dialog.open) await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
+    location.reload();
+  }
+
   // A paired device gets the secret of its till with the keypad.
   function keepSecret(page) {
     const given = page.querySelector("[data-secret]")?.dataset;
-    if (given) laariOffline.keep(given.secret, given.clock);
+    if (given) laariOffline.keep(given.secret, given.clock, given.worker);
   }
 
   function begin() {
@@ -163,7 +171,6 @@
   }
 
   // Without a connection: the digits of the customer's page. Nothing here asks the server.
-  const dialog = document.querySelector("[data-check]");
   if (dialog) {
     const form = dialog.querySelector("form");
     const says = (name) => {
@@ -171,6 +178,7 @@
     };
     document.querySelector("[data-check-open]").addEventListener("click", () => {
       form.reset();
+      form.elements.amount.value = document.getElementById("amount")?.value ?? "";
       says(null);
       dialog.showModal();
     });

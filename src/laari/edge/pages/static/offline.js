@@ -5,6 +5,7 @@
 
 const laariOffline = (() => {
   const PLACE = "laari-offline";
+  const SCOPE = "/counter";
   const HOUR = 3_600_000;
 
   function load() {
@@ -17,12 +18,17 @@ const laariOffline = (() => {
 
   const save = (state) => localStorage.setItem(PLACE, JSON.stringify(state));
 
-  // What the page of the counter brings: a new secret with each pairing and each end of a device.
-  function keep(secret, clock) {
+  // What the page of the counter brings: a new secret with each pairing and each end of a device, and
+  // the worker that opens the counter without a connection.
+  function keep(secret, clock, worker) {
     save({ ...load(), secret, ahead: Number(clock) - Date.now() });
+    if (worker) navigator.serviceWorker?.register(worker, { scope: SCOPE }).catch(() => {}); // with the next keypad
   }
 
-  const forget = () => localStorage.removeItem(PLACE);
+  async function forget() {
+    localStorage.removeItem(PLACE);
+    await (await navigator.serviceWorker?.getRegistration(SCOPE))?.unregister();
+  }
 
   // In laari; null if it is not an amount.
   function readAmount(text) {

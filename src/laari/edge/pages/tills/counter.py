@@ -16,6 +16,7 @@ from laari.edge.pages.render import money
 from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.tills.references import SALE, is_reference, new_reference
+from laari.edge.pages.tills.shell import HOME, shell_of
 from laari.edge.resources import PAYMENTS
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
@@ -38,7 +39,6 @@ from laari.store.reads.tills import records, sales
 from laari.store.reads.tills.records import DeviceSession
 from laari.store.secrets import opened
 
-HOME = "/counter"
 PAIR = f"{HOME}/pair"
 ENDED = "ended"  # instead of a state: the visitor may no longer see it
 NONE = Figures()
@@ -254,6 +254,7 @@ async def show_keypad(request: CounterRequest) -> Reply:
         amount=request.form.get("amount", ""),
         reference=written if is_kept and is_reference(SALE, written) else new_reference(SALE),
         clock=int(request.now.timestamp() * 1000),
+        worker=shell_of(request.language.code).worker_address,
     )
 
 
