@@ -3,6 +3,7 @@
 import asyncio
 import os
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -123,6 +124,26 @@ async def test_too_many_and_a_process_that_stops_do_not_wait(
         assert one.is_set()
     with pages.watching(PAYMENT) as late:
         assert late.is_set()
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_a_page_that_waited_in_vain_is_not_read_again(
+    looks: Looks, monkeypatch: pytest.MonkeyPatch, changes: bool
+) -> None:
+    monkeypatch.setattr(live, "WAIT_SECONDS", 0.3)
+    states = ["pending", "paid"]
+
+    async def read() -> str:
+        if changes and len(states) == 2:
+            looks.next = Changes("1:1:", [PAYMENT.id], [], [])
+        return states.pop(0)
+
+    admission = Admission(1)
+    admission.in_flight = 1
+    request: Any = SimpleNamespace(started=0.0)
+    answer = await Live(looks).state(request, admission, read, "pending", [PAYMENT])
+    assert answer == {"status": "paid" if changes else "pending", "waited": "yes"}
+    assert len(states) == (0 if changes else 1)
 
 
 async def test_a_request_that_waits_leaves_its_place() -> None:
