@@ -22,7 +22,7 @@ import asyncpg
 import httpx
 
 from laari.cli.main import run
-from laari.rules.people.scopes import SCOPES
+from laari.rules.merchants.scopes import SCOPES
 from laari.store.people.acting import acting
 from laari.store.postgres.connect import connect
 from tests import shops

@@ -364,10 +364,10 @@ def operations_page() -> str:
         NOTE.format(source="src/laari/operations"),
         "# Declared operations",
         "",
-        "Each operation is declared once, with its permission, fields, command and texts. The desk "
+        "Each operation is declared once, with its permission, fields, command and texts. Pages "
         "and the command line are made from the declaration, so they refuse the same things.",
         "",
-        "| Operation | Permission | Form of the desk | Command |",
+        "| Operation | Permission | Form | Command |",
         "| --- | --- | --- | --- |",
     ]
     for each in OPERATIONS:

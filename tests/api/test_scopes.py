@@ -7,7 +7,7 @@ import pytest
 
 from laari.edge.merchant.app import OPERATIONS
 from laari.edge.merchant.operations import ANY_READ_SCOPE, ANY_SCOPE, Public
-from laari.rules.people.scopes import READ_SCOPES, SCOPES
+from laari.rules.merchants.scopes import READ_SCOPES, SCOPES
 from tests.serving import Merchant, Service
 
 # The specification's table, what was added to it, and the sandbox controls, which ask for the

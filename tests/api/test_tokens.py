@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from laari.rules.people.scopes import SCOPES
+from laari.rules.merchants.scopes import SCOPES
 from laari.store.merchants import oauth
 from tests.serving import Merchant, Service, ask_for_token, serving
 

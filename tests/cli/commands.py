@@ -79,7 +79,7 @@ NOBODY = {
     "role": "owner",
     "support": "support",
     "text": "7712345",
-    "bps": "150",
+    "percent": "150",
     "fixed": "0",
     **dict.fromkeys(("legal_name", "registration_number", "address", "contact"), "Shop"),
     "bank_name": "BML",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from laari.cli.main import run
-from laari.rules.people.scopes import DEFAULT_SCOPES
+from laari.rules.merchants.scopes import DEFAULT_SCOPES
 
 
 class Shell:

@@ -16,8 +16,8 @@ import pytest
 
 from laari.cli.serve.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
 from laari.process.open import Service
+from laari.rules.merchants.scopes import DEFAULT_SCOPES
 from laari.rules.money import fee_for
-from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.settings import read_settings
 from laari.store.audit import audit
 from laari.store.merchants import merchants, oauth

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from laari.cli.money import payouts
-from laari.cli.terminal import operation
+from laari.cli.terminal import declared, operation
 from laari.errors import LaariError
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
@@ -188,7 +187,7 @@ def test_an_interrupted_run_is_continued_and_pays_once(
     for number in range(3):
         shop = new_shop(laari, f"Shop {number}")
         pay(dsn, shop, account, 1_000 + number, ago=timedelta(days=1))
-    whole, begun = payouts.deciding, []
+    whole, begun = declared.deciding, []
 
     @asynccontextmanager
     async def failing(service: Any) -> AsyncIterator[Any]:
@@ -203,9 +202,9 @@ def test_an_interrupted_run_is_continued_and_pays_once(
             yield once
 
     run = ("payout", "run", "--day", str(YESTERDAY), "--json")
-    monkeypatch.setattr(payouts, "deciding", failing)
+    monkeypatch.setattr(declared, "deciding", failing)
     assert (laari(*run).status == 0) is (after >= 4)
-    monkeypatch.setattr(payouts, "deciding", whole)
+    monkeypatch.setattr(declared, "deciding", whole)
     made = laari(*run).json
     if "run" not in made:
         made = laari("payout", "show", "1", "--json").json

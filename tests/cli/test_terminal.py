@@ -277,12 +277,13 @@ PREPARED = {
     *("bank match", "bank unmatch"),
     "wallet withdraw",
 }
-# They need an application, a waiting movement, a sale, a case or a contact, which their own tests
-# have: test_approval.py, test_second_operator.py, test_till_closings.py, pages/test_wallet_cases.py
-# and test_contact_changes.py.
+# They need an application, a waiting movement, a sale, a case, a contact or a failed message, which
+# their own tests have: test_approval.py, test_second_operator.py, test_till_closings.py,
+# pages/test_wallet_cases.py, test_contact_changes.py and pages/test_desk.py.
 PREPARED |= {
     *("merchant approve", "application submit", "application show", "application refuse"),
     *("movement confirm", "movement refuse", "till close", "case answer"),
+    "message resend",
     *("customer set-contact", "customer confirm-contact", "customer cancel-contact"),
 }
 # They end with status 1 on the stage: nothing is served there, and it has no embedded database.
@@ -426,7 +427,6 @@ UNJOURNALLED = {
     "webhook train": "sends samples to an address",
     "webhook test": "sends a sample event",
     "webhook resend": "repeats a delivery; the event has its attempts",
-    "message resend": "repeats a message; it has its attempts",
 }
 # What changes something on the stage, if the least arguments do not.
 CHANGING: dict[str, list[str]] = {
@@ -439,6 +439,7 @@ CHANGING: dict[str, list[str]] = {
 SECOND = ["merchant", "user", "add", "{merchant_id}", "second@shop.mv", "--role", "manager"]
 EARLIER: dict[str, list[list[str]]] = {
     "merchant end-old-key": [["merchant", "rotate-key", "{merchant_id}", "--overlap", "1"]],
+    "merchant resume": [["merchant", "pause", "{merchant_id}"]],
     "customer unfreeze": [["customer", "freeze", "{customer}", "--reason", "x"]],
     "merchant user set-role": [SECOND],
     "merchant user remove": [SECOND],

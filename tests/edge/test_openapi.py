@@ -26,8 +26,8 @@ from laari.edge.reference.openapi import openapi_document
 from laari.edge.wallet.app import ENDPOINTS
 from laari.rules.events import EVENTS, SAMPLE_EVENT
 from laari.rules.ids import new_tid
+from laari.rules.merchants.scopes import SCOPES
 from laari.rules.payments.payment_commands import PAYMENTS, REQUESTS
-from laari.rules.people.scopes import SCOPES
 from laari.rules.refusals import CODES, Refusal
 
 ORIGIN = "https://pay.example"

@@ -4,7 +4,7 @@ import base64
 from random import Random
 from typing import Any
 
-from laari.rules.people.scopes import SCOPES
+from laari.rules.merchants.scopes import SCOPES
 from tests.serving import Merchant
 
 RENEWED_AFTER = 400  # uses: requests cancel, reject and charge what they are given

@@ -221,7 +221,7 @@ def test_the_operator_lists_and_resends(service: Service, mailbox: tuple[Mailbox
     refused = service.laari("message", "resend", message["id"])
     assert (refused.returncode, refused.stderr) == (
         1,
-        f"laari: {message['id']} has not failed: it is sent\n",
+        "laari: This message has not failed: it is sent.\n",
     )
     unknown = service.laari("message", "resend", "msg_" + "0" * 32)
     assert unknown.returncode == 1

@@ -12,8 +12,9 @@ import pytest
 
 from laari.cli.main import cli
 from laari.edge.pages.app import ROUTES
+from laari.edge.pages.operator.request import OperatorRequest
 from laari.operations.every import OPERATIONS
-from laari.operations.fields import Amount, Choice, Day, Field, Flag, Text
+from laari.operations.fields import Amount, BasisPoints, Choice, Day, Field, Flag, Switch, Text
 from laari.operations.operation import Operation
 from laari.rules import ids
 from laari.rules.banking.payout_runs import OpenRun
@@ -27,8 +28,13 @@ from tests.pages.people import new_customer
 from tests.pages.wallets import reported
 from tests.serving import Service
 
-# The address of the form, and the fields that choose the operation.
-FORMS = {name: (route.path, chooses) for route in ROUTES for name, chooses in route.runs.items()}
+# The address of the form on the desk, and the fields that choose the operation.
+FORMS = {
+    name: (route.path, chooses)
+    for route in ROUTES
+    if issubclass(route.kind, OperatorRequest)
+    for name, chooses in route.runs.items()
+}
 
 
 # The parameters of a page, what the form says of the subject, and its words on the command line.
@@ -82,6 +88,17 @@ async def _shop(service: Service) -> Named:
     return Named({"merchant": shop.id}, {}, [shop.id])
 
 
+async def _message(service: Service) -> Named:
+    """That has not failed."""
+    [row] = service.execute(
+        "INSERT INTO messages (id, kind, channel, recipient, language, status, created_at) "
+        "VALUES (gen_random_uuid(), 'receipt', 'sms', '+9607000001', 'en', 'suppressed', now()) "
+        "RETURNING id"
+    )
+    shown = ids.show_id(ids.MESSAGE, row["id"])
+    return Named({"message_id": shown}, {}, [shown])
+
+
 async def _person(service: Service) -> Named:
     email = await new_operator(service, "support")
     return Named({}, {"email": email}, [email])
@@ -94,6 +111,7 @@ NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
     "shop": _shop,
     "movement": _movement,
     "case": _case,
+    "message": _message,
     "run": _run,
     "target": _run,
     "person": _person,
@@ -120,10 +138,15 @@ REFUSED: dict[str, dict[str, str]] = {
     "case.answer": {"outcome": "resolved", "answer": "The shop has refunded it."},
     "movement.confirm": {},
     "movement.refuse": WHY,
+    "message.resend": {},
+    "merchant.bank": {"holder": "Ali", "bank": "BML", "number": "MV 12"},
+    "merchant.set-fees": {"percent": "1.5", "fixed": "0", "first_day": "2026-01-01", **WHY},
     "merchant.hold": {**AMOUNT, **WHY, "earlier": "0"},
     "merchant.release": {**AMOUNT, **WHY, "earlier": "0"},
     "merchant.adjust": {"amount": "-5.00", **WHY, "earlier": "0"},
     "fees.sweep": {"amount": "9999999.00", "last": "0"},
+    "payout.run": {"day": str(local_day(datetime.now(UTC)))},
+    "payout.request": {},
     "payout.approve": {"total": "0.00"},
     "payout.file": {},
     "payout.settle": {},
@@ -151,7 +174,7 @@ def on_desk(desk: Desk, declared: Operation[Any], named: Named, given: dict[str,
 
 
 def typed(field: Field, value: str) -> str:
-    laari = read_rufiyaa(value) if isinstance(field.kind, Amount) else None
+    laari = read_rufiyaa(value) if isinstance(field.kind, Amount | BasisPoints) else None
     return value if laari is None else str(laari)
 
 
@@ -165,7 +188,7 @@ def on_command_line(
         option = f"--{field.typed_name.replace('_', '-')}"
         if field.positional:
             words.append(typed(field, given[field.name]))
-        elif isinstance(field.kind, Flag):
+        elif isinstance(field.kind, Flag | Switch):
             words.append(option)
         else:
             words += [option, typed(field, given[field.name])]
@@ -177,11 +200,11 @@ def on_command_line(
 
 def example(field: Field) -> str:
     match field.kind:
-        case Amount():
+        case Amount() | BasisPoints():
             return "5.00"
         case Day():
             return "2026-01-01"
-        case Flag():
+        case Flag() | Switch():
             return ""
         case Choice(values):
             return values[0]
@@ -208,8 +231,8 @@ def test_every_operation_is_a_command() -> None:
         pytest.param(each, field, id=f"{each.name} {field.name}")
         for each in OPERATIONS
         for field in each.fields
-        if field.required == "always" and not field.of_page
-        if each.name != "wallet.bank"  # without options, it shows the accounts
+        if field.required == "always" and field.default is None and not field.of_page
+        if each.name not in ("wallet.bank", "merchant.bank")  # without options, they show accounts
     ],
 )
 def test_a_command_needs_the_values_that_the_operation_needs(
@@ -250,7 +273,7 @@ async def test_a_wrong_text_is_refused_in_the_same_words(
     named = await new_subject(usual_service, declared)
     given = {each.name: example(each) for each in declared.fields}
     given |= {field.name: "x" * (field.kind.longest + 1)}
-    _, words = on_desk(desk, declared, named, given).split(field.name, 1)
+    _, words = on_desk(desk, declared, named, given).split(field.name.replace("_", " "), 1)
     assert words.strip() in on_command_line(usual_service, declared, named.words, given)
 
 

@@ -1,5 +1,6 @@
 """The desk's inbox, and what it shows of payments and merchants."""
 
+import json
 import re
 import secrets
 from datetime import UTC, datetime, timedelta
@@ -161,6 +162,12 @@ async def test_a_failed_message_is_sent_again(usual_service: Service) -> None:
     path = f"/messages/msg_{row['id'].hex}/resend"
     assert path in shown
     assert "is sent again" in support.send(path, "").text
+    [entry] = usual_service.execute(
+        "SELECT actor_kind, object_id, before, after FROM journal WHERE action = 'message.resend'"
+    )
+    assert (entry["actor_kind"], entry["object_id"]) == ("operator", f"msg_{row['id'].hex}")
+    assert json.loads(entry["before"])["status"] == "failed"
+    assert json.loads(entry["after"])["status"] == "pending"
     assert support.send(path, "").status_code == 409
     usual_service.execute("DELETE FROM messages WHERE id = $1", row["id"])
 

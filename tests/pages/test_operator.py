@@ -428,10 +428,10 @@ async def test_fees_and_a_pause(service: Service, admin: Desk) -> None:
     for fees in (
         {"percent": "101", "fixed": "0"},
         {"percent": "1.5", "fixed": "-1"},
-        {"percent": "1.5", "fixed": "0", "from": "soon"},
+        {"percent": "1.5", "fixed": "0", "first_day": "soon"},
     ):
         assert admin.send(page, "/fees", reason="New terms", **fees).status_code == 422
-    passed = {"percent": "1.5", "fixed": "0", "from": str(today - timedelta(days=1))}
+    passed = {"percent": "1.5", "fixed": "0", "first_day": str(today - timedelta(days=1))}
     refused = admin.send(page, "/fees", reason="New terms", **passed)
     assert (refused.status_code, "The first day has passed" in refused.text) == (400, True)
     assert (
@@ -439,7 +439,7 @@ async def test_fees_and_a_pause(service: Service, admin: Desk) -> None:
         in admin.send(page, "/fees", percent="1.5", fixed="0.50", reason="New terms").text
     )
     tomorrow = today + timedelta(days=1)
-    later = {"percent": "1.25", "fixed": "0", "from": str(tomorrow)}
+    later = {"percent": "1.25", "fixed": "0", "first_day": str(tomorrow)}
     shown = admin.send(page, "/fees", reason="Later", **later).text
     assert "scheduled" in shown
     [moment] = re.findall(r'name="starts_at" value="([^"]+)"', shown)

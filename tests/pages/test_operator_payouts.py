@@ -372,6 +372,26 @@ async def test_terms_and_bank_account_of_a_merchant(bank_service: Service, finan
     assert "Hold, release or correct" not in read
 
 
+async def test_all_that_is_available_is_paid_out_on_request(
+    bank_service: Service, finance: Desk
+) -> None:
+    shop = await paid_shop(bank_service, 30_000)
+    page = f"/merchants/{shop.id}"
+    assert "Pay out all that is available" in finance.get(page).text
+    assert "The payout is requested" in finance.send(page, "/request-payout", mode="live").text
+    found = await balance_of(shop)
+    assert (found.available, found.in_transit) == (0, 30_000)
+    rows = bank_service.execute(
+        "SELECT actor_kind FROM journal WHERE merchant_id = $1 AND action = 'payout.request'",
+        shop.id,
+    )
+    assert [row["actor_kind"] for row in rows] == ["operator"]
+    assert "Pay out all that is available" not in finance.get(page).text
+    assert finance.send(page, "/request-payout", mode="live").status_code == 409
+    support = await desk_of(bank_service, "support")
+    assert support.send(page, "/request-payout", mode="live").status_code == 403
+
+
 async def _terms(shop: Merchant) -> tuple[int, int, bool, str | None]:
     async with connection_to(shop.service.dsn) as connection:
         tenant = await tenants.of_merchant(connection, shop.id, "live")

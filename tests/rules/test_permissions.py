@@ -1,12 +1,15 @@
 """The table of permissions, and the parts of the program that have to name one."""
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 import pytest
 
 from laari.cli.main import cli
 from laari.cli.terminal.permission import permission_of
+from laari.edge.pages import app as pages
 from laari.edge.pages.app import ROUTES
 from laari.rules.actors import Actor
 from laari.rules.banking.wallet_controls import FreezeWallet
@@ -31,6 +34,20 @@ CHANGING = {
     "sandbox.control",
     "people.manage",
 }
+
+
+TEMPLATES = sorted((Path(pages.__file__).parent / "templates").rglob("*.html"))
+
+
+def test_templates_name_only_permissions_that_exist() -> None:
+    """A name that does not exist would hide a form from everybody."""
+    named = {
+        (path.name, name)
+        for path in TEMPLATES
+        for name in re.findall(r"\bmay\(\s*[\"']([^\"']*)", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 30
+    assert {(path, name) for path, name in named if name not in EVERY} == set()
 
 
 def test_a_cashier_has_links_and_sales_alone() -> None:

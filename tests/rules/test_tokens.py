@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from laari.rules import terms
-from laari.rules.people.scopes import SCOPES
+from laari.rules.merchants.scopes import SCOPES
 from laari.rules.records.merchants import AccessToken
 from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal

@@ -6,6 +6,7 @@ from laari.operations import (
     customers,
     merchant_money,
     merchants,
+    messages,
     movements,
     payouts,
     settings,
@@ -16,6 +17,7 @@ from laari.operations.operation import AnyOperation, Operation
 SUBJECTS = (
     customers,
     cases,
+    messages,
     wallets,
     movements,
     merchants,

@@ -7,7 +7,8 @@ from typing import Literal, Protocol
 from laari.rules import terms
 from laari.rules.day_ranges import read_day
 from laari.rules.ids import read_id
-from laari.rules.money import MAX_MONEY, read_rufiyaa, rufiyaa
+from laari.rules.money import BASIS_POINTS, MAX_MONEY, read_rufiyaa, rufiyaa
+from laari.rules.people.contacts import read_email
 
 MAX_DIGITS = 18  # of an account number, an amount in laari and a number
 
@@ -78,6 +79,19 @@ class Amount:
         return laari
 
 
+@dataclass(frozen=True, slots=True)
+class BasisPoints:
+    """Hundredths of a percent for programs, a percentage for people on a page."""
+
+    def read(self, written: str, *, on_page: bool) -> int:
+        if not on_page:
+            return Number(0, BASIS_POINTS).read(written, on_page=False)
+        hundredths = read_rufiyaa(written)  # written in the same way
+        if hundredths is None or not 0 <= hundredths <= BASIS_POINTS:
+            raise FieldError("must be from 0 to 100, such as 1.5.")
+        return hundredths
+
+
 NO_LIMIT = "none"
 
 
@@ -136,6 +150,25 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """On or off; on the command line perhaps neither, which leaves it as it is."""
+
+    off: str  # the name of the option that turns it off
+
+    def read(self, written: str, *, on_page: bool) -> bool:
+        return written == "on"
+
+
+@dataclass(frozen=True, slots=True)
+class Email:
+    def read(self, written: str, *, on_page: bool) -> str:
+        address = read_email(written)
+        if address is None or not address.isprintable():
+            raise FieldError("must be an email address.")
+        return address
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """A count that the page showed. A form that is sent twice acts once: the count has changed."""
 
@@ -170,7 +203,7 @@ class Field:
 
     def read(self, written: str | None, *, on_page: bool) -> object:
         """The value of a text; a missing or empty one is None or False, if that is allowed."""
-        if isinstance(self.kind, Flag):
+        if isinstance(self.kind, Flag | Switch):
             return self.kind.read(written or "", on_page=on_page)
         written = written or self.default
         is_required = self.required == "always" or (on_page and self.required == "on pages")

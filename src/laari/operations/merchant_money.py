@@ -1,39 +1,32 @@
-"""What the operator does with the balance of a merchant, and with earned fees."""
+"""What the operator does with a merchant's balance, payouts and bank account, and with fees."""
 
 from functools import partial
 from typing import Literal
 
-from asyncpg import Connection
+from msgspec import UNSET
 
-from laari.operations.fields import Amount, Choice, Field, Text, flag, reason, seen
-from laari.operations.operation import Operation, Shape, Subject, command
+from laari.operations.fields import Amount, Field, Switch, Text, flag, reason, seen
+from laari.operations.merchants import TENANT
+from laari.operations.operation import Operation, Otherwise, Shape, command, plain
+from laari.operations.payouts import merchant_shape, payout_shape
+from laari.operations.wallets import BANK_FIELDS, bank_account_shape
 from laari.rules.actors import Actor
+from laari.rules.banking.bank_accounts import AddBankAccount, read_details
 from laari.rules.banking.merchant_money import Funds, MoveFunds, SweepFees
-from laari.rules.money import MAX_MONEY
+from laari.rules.banking.payouts import RequestPayout
+from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
+from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
 from laari.rules.records.bank import FeeSweep
-from laari.rules.records.tenants import MODES, Mode, Tenant
+from laari.rules.records.payouts import Payout, PayoutTerms
+from laari.rules.records.tenants import Tenant
+from laari.rules.terms import MAX_REASON
 from laari.store.bank_statements import Ask
-from laari.store.reads import tenants
 from laari.store.reads.money.bank import earned_fees
-
-
-async def find(connection: Connection, merchant: str, mode: Mode) -> Tenant | None:
-    return await tenants.in_mode(connection, merchant, mode)
-
-
-TENANT = Subject(
-    "merchant",
-    "",
-    (
-        Field("merchant", Text(100), positional=True, typed="merchant_id"),
-        Field("mode", Choice(MODES), "Mode of the balance.", default="live"),
-    ),
-    find,
-    "no merchant has the id {merchant} in {mode} mode",
-)
 
 _AMOUNT = Field("amount", Amount(1, MAX_MONEY), positional=True, typed="laari")
 _REASON = reason("always", "Kept with it.")
+
+# == The balance ==================================================================================
 
 
 def _moving(
@@ -95,6 +88,125 @@ CORRECT = Operation(
     balance.
     """,
 )
+
+
+# == Payouts ======================================================================================
+
+
+def _request(actor: Actor, tenant: Tenant) -> RequestPayout:
+    return RequestPayout(tenant.id, actor)
+
+
+async def _requested_shape(ask: Ask, tenant: Tenant, requested: Payout) -> Shape:
+    return payout_shape(requested, tenant)
+
+
+def _is_sent(requested: Payout) -> bool:
+    return requested.status == "sent"
+
+
+REQUEST = Operation(
+    "payout.request",
+    needs="payouts.run",
+    subject=TENANT,
+    fields=(),
+    run=command(_request),
+    shape=_requested_shape,
+    done="The payout is requested. The next payout run takes it.",
+    otherwise=Otherwise(_is_sent, "The payout of the sandbox is sent."),
+    about="""Pay out all that one merchant has.
+
+    The next run takes the payout. In a sandbox it is sent at once.
+    """,
+)
+
+
+def _set_terms(
+    actor: Actor,
+    tenant: Tenant,
+    *,
+    payout_minimum: int | None,
+    payout_fee: int | None,
+    on_request: bool | None,
+    paused_reason: str | None,
+    resume: bool,
+) -> ChangePayoutTerms:
+    is_named = paused_reason is not None or resume
+    new = NewTerms(
+        minimum=UNSET if payout_minimum is None else payout_minimum,
+        fee=UNSET if payout_fee is None else payout_fee,
+        on_request=UNSET if on_request is None else on_request,
+        paused_reason=paused_reason if is_named else UNSET,
+    )
+    return ChangePayoutTerms(actor, tenant.id, new)
+
+
+async def terms_shape(ask: Ask, tenant: Tenant, terms: PayoutTerms) -> Shape:
+    return {
+        **merchant_shape(tenant),
+        "mode": tenant.mode,
+        "minimum": terms.minimum,
+        "fee": terms.fee,
+        "on_request": terms.on_request,
+        "paused_reason": terms.paused_reason,
+    }
+
+
+SET_TERMS = Operation(
+    "payout.terms",
+    needs=ChangePayoutTerms.permission,
+    subject=TENANT,
+    fields=(
+        Field(
+            "payout_minimum",
+            Amount(1, MAX_MONEY),
+            "Smallest payout in laari.",
+            "on pages",
+            typed="minimum",
+        ),
+        Field(
+            "payout_fee",
+            Amount(0, MAX_FEE_FIXED),
+            "Fee of a payout in laari.",
+            "on pages",
+            typed="fee",
+        ),
+        Field("on_request", Switch("not-on-request"), "Its people may ask for one.", "never"),
+        Field(
+            "paused_reason",
+            Text(MAX_REASON),
+            "Reason to pay out nothing until resumed.",
+            "never",
+            typed="pause",
+        ),
+        flag("resume", "End a pause."),
+    ),
+    run=command(_set_terms),
+    shape=terms_shape,
+    done="The terms of payouts are set.",
+    about="Show or change the terms of payouts.",
+)
+
+
+def _add_bank(actor: Actor, tenant: Tenant, holder: str, bank: str, number: str) -> AddBankAccount:
+    return AddBankAccount(actor, tenant.id, read_details(holder, bank, number))
+
+
+ADD_BANK = Operation(
+    "merchant.bank",
+    needs="merchants.change",
+    subject=TENANT,
+    fields=BANK_FIELDS,
+    run=command(_add_bank),
+    shape=plain(bank_account_shape),
+    done="The bank account is saved. It is used after 48 hours.",
+    about="""Show a merchant's bank accounts, or add one.
+
+    It is used after 48 hours. Its owners get a notice.
+    """,
+)
+
+# == Earned fees ==================================================================================
 
 
 def _sweep(actor: Actor, amount: int, last: int | None = None) -> SweepFees:

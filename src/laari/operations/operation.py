@@ -18,6 +18,7 @@ from laari.store.bank_statements import Ask, Submit
 S = TypeVar("S")
 
 Shape: TypeAlias = Mapping[str, object]
+Shapes: TypeAlias = Shape | list[Shape]
 
 
 class Context(NamedTuple):
@@ -78,7 +79,7 @@ class Operation(Generic[S]):
     done: str
     about: str
     subject: Subject[S] | None = None
-    shape: Callable[..., Awaitable[Shape]] | None = None  # gets `ask`, the subject and the result
+    shape: Callable[..., Awaitable[Shapes]] | None = None  # gets `ask`, the subject and the result
     otherwise: Otherwise | None = None
     logs_in: bool = False  # on the command line, if the rule of the second person is on
     typed: str = ""  # the words of the command, if they are not those of the name

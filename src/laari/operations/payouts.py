@@ -1,20 +1,28 @@
 """What the operator does with payouts and their runs."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.operations.fields import Amount, Field, Number, Text, reason
+from laari.operations.fields import Amount, Day, Field, Number, Text, reason
 from laari.operations.operation import Context, Operation, Otherwise, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.banking.approval import ApproveRun, content_of
 from laari.rules.banking.bank_accounts import masked
-from laari.rules.banking.bank_days import bank_day_from
+from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.bank_file import MAX_NUMBER
-from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, CancelRun, Run, SendRun
+from laari.rules.banking.payout_runs import (
+    AnswerPayout,
+    CancelPayout,
+    CancelRun,
+    OpenRun,
+    Run,
+    SendRun,
+    joining,
+)
 from laari.rules.banking.payouts import tenant_of
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
@@ -23,8 +31,9 @@ from laari.rules.money import MAX_MONEY
 from laari.rules.records.payouts import BankOrder, Payout, PayoutRun
 from laari.rules.records.second_person import PendingMovement
 from laari.rules.records.tenants import Tenant
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, invalid, refuse
 from laari.store.bank_statements import Ask
+from laari.store.payout_filling import Refused, expected, fill
 from laari.store.reads.money import payouts
 
 # == Shapes =======================================================================================
@@ -118,6 +127,57 @@ async def _shape(ask: Ask, subject: object, changed: Run | Payout) -> Shape:
     tenants = await ask(payouts.tenants_of, [changed])
     return payout_shape(changed, tenant_of(tenants, changed))
 
+
+# == A new run ====================================================================================
+
+
+class Filled(NamedTuple):
+    """The run of a day, and the payouts that could not join it."""
+
+    run: PayoutRun
+    refused: list[Refused]
+
+
+def last_day(named: date | None, now: datetime) -> date | Refusal:
+    """The last day that a run pays out: yesterday if none is named."""
+    day = named or local_day(now) - timedelta(days=1)
+    return day if has_ended(day, now) else invalid("day", f"{day} has not ended yet.")
+
+
+async def _run(context: Context, day: date | None) -> Filled | Refusal:
+    """Opens a run or continues the open one: repeated, it finds nothing left to pay."""
+    last = last_day(day, context.now)
+    if isinstance(last, Refusal):
+        return last
+    found = await expected(context.ask, last, context.now)
+    if found.opened is None and not found.number:
+        return refuse("payout_conflict", "There is nothing to pay out.")
+    run = await context.submit(OpenRun(context.actor, "live", last))
+    if isinstance(run, Refusal):
+        return run
+    commands = joining(context.actor, run, found.waiting_ids, found.payable_ids)
+    return Filled(run, await fill(context.submit, found, commands))
+
+
+def _is_partly(filled: Filled) -> bool:
+    return bool(filled.refused)
+
+
+PAY_OUT: Operation[None] = Operation(
+    "payout.run",
+    needs="payouts.run",
+    fields=(Field("day", Day(), "Last day to pay out; yesterday if omitted.", "never"),),
+    run=_run,
+    done="The payouts are in the run. It waits for approval.",
+    otherwise=Otherwise(
+        _is_partly, "Some payouts could not join the run. The next preview shows the reasons."
+    ),
+    about="""Pay out all live merchants up to the end of a day.
+
+    Shows amounts, and the reasons why others are not paid out or held. Repeat the command to
+    continue a run that was interrupted. Approve the run before you make its file.
+    """,
+)
 
 # == One run ======================================================================================
 

@@ -7,12 +7,13 @@ from asyncpg import Connection
 from msgspec.structs import asdict
 
 from laari.errors import LaariError
-from laari.operations.fields import NO_LIMIT, Choice, Day, Field, Limit, Text
+from laari.operations.fields import NO_LIMIT, Choice, Day, Email, Field, Limit, Text
 from laari.operations.operation import Context, Operation, Shape, Subject, command, plain
 from laari.rules.actors import Actor
 from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
 from laari.rules.banking.tiers import SetLimits
-from laari.rules.people.memberships import RemoveMember, SetRole
+from laari.rules.people.memberships import AddMember, RemoveMember, SetRole
+from laari.rules.people.persons import NewLogin
 from laari.rules.records.bank import BankHoliday
 from laari.rules.records.people import Membership, OperatorRole
 from laari.rules.records.wallets import Tier
@@ -110,6 +111,28 @@ PERSON = Subject(
     "{email} does not log in to the operator's desk",
 )
 NOT_OWN = refuse("conflict", "Another admin changes your own place at the desk.")
+
+
+def _add_person(actor: Actor, email: str, role: OperatorRole, login: NewLogin) -> AddMember:
+    return AddMember(actor, None, email, role, None, login)
+
+
+# Each face makes the log-in: one shows a password once, the other sends a link.
+ADD_PERSON: Operation[None] = Operation(
+    "operator.create",
+    needs="operators.manage",
+    fields=(
+        Field("email", Email(), positional=True),
+        Field("role", Choice(get_args(OperatorRole)), "The person's role."),
+    ),
+    run=command(_add_person),
+    done="The person has access to the desk, with the password they have.",
+    about="""Add a person to the operator and print the password.
+
+    The password is not shown again, and the person changes it at the first login. A person who
+    exists keeps the password, and `password` is null.
+    """,
+)
 
 
 async def _set_role(context: Context, person: Member, role: OperatorRole) -> Membership | Refusal:

@@ -168,15 +168,16 @@ def bank_account_shape(account: BankAccount) -> Shape:
     }
 
 
+BANK_FIELDS = (
+    Field("holder", Text(MAX_HOLDER), "Name of the account's holder."),
+    Field("bank", Text(MAX_HOLDER), "Name of the bank."),
+    Field("number", Text(MAX_HOLDER), "Number of the account."),
+)
 ADD_BANK = Operation(
     "wallet.bank",
     needs="wallets.move",
     subject=WALLET,
-    fields=(
-        Field("holder", Text(MAX_HOLDER), "Name of the account's holder."),
-        Field("bank", Text(MAX_HOLDER), "Name of the bank."),
-        Field("number", Text(MAX_HOLDER), "Number of the account."),
-    ),
+    fields=BANK_FIELDS,
     run=command(_add_bank),
     shape=plain(bank_account_shape),
     done="The bank account is saved. It is used after 48 hours.",

@@ -10,8 +10,8 @@ from functools import lru_cache
 from laari.rules import terms
 from laari.rules.calendar import LATEST
 from laari.rules.command import Command
+from laari.rules.merchants.scopes import SCOPES
 from laari.rules.needs import Needs
-from laari.rules.people.scopes import SCOPES
 from laari.rules.records.merchants import AccessToken
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse

@@ -35,7 +35,7 @@ from laari.rules.records.merchants import (
     ReusableLink,
     ScheduledFees,
 )
-from laari.rules.records.messages import Contact, Message
+from laari.rules.records.messages import Contact, Message, OutboxMessage
 from laari.rules.records.payments import (
     CustomerType,
     Payment,
@@ -225,6 +225,8 @@ class World:
     line_cases = Lookup[str, UUID]()
     open_cases = Lookup[UUID, int]()
     cases = Table[UUID, Case](Case, "cases", ("id",), changes_from="status")
+    # Messages that the operator sends again. Senders lease them without waiting.
+    outbox = Table[UUID, OutboxMessage](OutboxMessage, "messages", ("id",), changes_from="status")
     trusted_people = Table[UUID, TrustedPerson](
         TrustedPerson, "trusted_people", ("customer_id",), changes_from="trusted_id"
     )

@@ -3,15 +3,13 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any
 
 import click
 
 from laari.cli.money import payout_lists
-from laari.cli.terminal import fields
 from laari.cli.terminal.declared import (
     act,
     add_commands,
@@ -20,40 +18,40 @@ from laari.cli.terminal.declared import (
     shown,
     subject_of,
 )
-from laari.cli.terminal.operation import actor, deciding, operation, submit
+from laari.cli.terminal.operation import operation
 from laari.cli.terminal.operator_login import deciding_operator
 from laari.cli.terminal.output import complain, confirm, is_interactive, path_text
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
+from laari.operations.merchant_money import REQUEST, SET_TERMS, terms_shape
+from laari.operations.merchants import TENANT
 from laari.operations.payouts import (
     APPROVE,
     CANCEL,
+    PAY_OUT,
     RETURN,
     RUN,
     SEND,
     SETTLE,
+    Filled,
+    last_day,
     merchant_shape,
     owner_shape,
-    payout_shape,
     recent_shape,
     run_shape,
 )
 from laari.operations.settings import REMOVE_HOLIDAY, SET_HOLIDAY
 from laari.process.open import Service
 from laari.rules.banking.approval import content_of
-from laari.rules.banking.bank_days import bank_day_from, has_ended
-from laari.rules.banking.payout_runs import OpenRun, joining
-from laari.rules.banking.payouts import RequestPayout, tenant_of
+from laari.rules.banking.bank_days import bank_day_from
+from laari.rules.banking.payouts import tenant_of
 from laari.rules.calendar import local_day
-from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
-from laari.rules.money import MAX_MONEY, rufiyaa
+from laari.rules.money import rufiyaa
 from laari.rules.records.payouts import Payout, PayoutRun
 from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.store import payout_filling
 from laari.store.bank_statements import asking
-from laari.store.merchants import merchants
-from laari.store.payout_filling import Expected
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import bank_files, payouts
 
@@ -63,26 +61,21 @@ def payout() -> None:
     """Payouts to merchants' bank accounts."""
 
 
-@payout.command()
-@click.option("--day", type=fields.day, help="Last day to pay out; yesterday if omitted.")
+@payout.command(help=cleandoc(PAY_OUT.about))
+@options_of(PAY_OUT)
 @click.option("--dry-run", is_flag=True, help="Only show what would be paid out.")
 @operation
-@needs("payouts.run")
+@needs(PAY_OUT.needs)
 async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, object]:
-    """Pay out all live merchants up to the end of a day.
-
-    Shows amounts, and the reasons why others are not paid out or held. Repeat the command to
-    continue a run that was interrupted. Approve the run before you make its file.
-    """
     now = datetime.now(UTC)
-    day = day or local_day(now) - timedelta(days=1)
-    if not has_ended(day, now):
-        raise LaariError(f"{day} has not ended yet")
+    last = last_day(day, now)
+    if isinstance(last, Refusal):
+        raise LaariError(last.message)
     async with connection_to(service.dsn) as connection:
-        found = await payout_filling.expected(asking(connection), day, now)
+        found = await payout_filling.expected(asking(connection), last, now)
         holidays = await payouts.holidays(connection)
     answer: dict[str, object] = {
-        "day": str(day),
+        "day": str(last),
         "bank_day": str(bank_day_from(local_day(now), holidays)),
         "count": found.number,
         "total": found.total,
@@ -94,7 +87,8 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
         ]
         answer["payouts"] = paid + [_requested(each, found.tenants) for each in found.waiting]
     elif found.number or found.opened:
-        answer |= await _make_run(service, day, found)
+        filled = await act(service, PAY_OUT, None, {"day": last})
+        answer.update(await _filled(service, filled))
     answer["held"] = [
         {**_requested(each.payout, found.tenants), "reason": each.reason} for each in found.held
     ]
@@ -106,27 +100,22 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
     return answer
 
 
+async def _filled(service: Service, filled: object) -> dict[str, object]:
+    assert isinstance(filled, Filled)
+    async with connection_to(service.dsn) as connection:
+        shape = await run_shape(asking(connection), filled.run)
+    return {
+        **shape,
+        "refused": [
+            {**owner_shape(each.payout, each.tenant), "reason": each.reason}
+            for each in filled.refused
+        ],
+    }
+
+
 def _requested(found: Payout, known: Mapping[int, Tenant]) -> dict[str, object]:
     owner = owner_shape(found, tenant_of(known, found))
     return {**owner, "amount": found.amount, "fee": found.fee}
-
-
-async def _make_run(service: Service, day: date, found: Expected) -> dict[str, object]:
-    """Opens the run or continues it, and adds all payouts that can join it."""
-    async with deciding(service) as decide:
-        opened = await decide(OpenRun(actor(), "live", day))
-        if isinstance(opened, Refusal):
-            raise LaariError(opened.message)
-        commands = joining(actor(), opened, found.waiting_ids, found.payable_ids)
-        refused = await payout_filling.fill(decide, found, commands)
-    async with connection_to(service.dsn) as connection:
-        shown = await run_shape(asking(connection), opened)
-    return {
-        **shown,
-        "refused": [
-            {**owner_shape(each.payout, each.tenant), "reason": each.reason} for each in refused
-        ],
-    }
 
 
 @payout.command(help=cleandoc(APPROVE.about))
@@ -210,62 +199,20 @@ def _named(out: Path) -> Iterator[None]:
         raise LaariError(f"{path_text(out)} cannot be written: {error.strerror}") from None
 
 
-@payout.command()
-@click.argument("merchant_id")
-@click.option("--mode", type=fields.MODE, default="live", help="Mode of the balance.")
+@payout.command(help=cleandoc(SET_TERMS.about))
+@optional(SET_TERMS)
 @operation
-@needs("payouts.run")
-async def request(service: Service, merchant_id: str, mode: Mode) -> dict[str, object]:
-    """Pay out all that one merchant has.
-
-    The next run takes the payout. In a sandbox it is sent at once.
-    """
-    async with connection_to(service.dsn) as connection:
-        tenant = await merchants.tenant_of(connection, merchant_id, mode)
-    return payout_shape(await submit(service, RequestPayout(tenant.id, actor())), tenant)
-
-
-@payout.command()
-@click.argument("merchant_id")
-@click.option("--mode", type=fields.MODE, default="live", help="Mode of the terms.")
-@click.option("--minimum", type=fields.integer(1, MAX_MONEY), help="Smallest payout in laari.")
-@click.option("--fee", type=fields.fee_fixed, help="Fee of a payout in laari.")
-@click.option("--on-request/--not-on-request", default=None, help="Its people may ask for one.")
-@click.option(
-    "--pause", type=fields.reason, metavar="REASON", help="Pay out nothing until resumed."
-)
-@click.option("--resume", is_flag=True, help="End a pause.")
-@operation
-@needs("fees.change")
-async def terms(
-    service: Service,
-    /,
-    merchant_id: str,
-    mode: Mode,
-    pause: str | None,
-    resume: bool,
-    **given: Any,
-) -> dict[str, object]:
-    """Show or change the terms of payouts."""
-    if pause is not None and resume:
+@needs(SET_TERMS.needs)
+async def terms(service: Service, /, merchant: str, mode: Mode, **given: object) -> object:
+    tenant = await subject_of(service, TENANT, merchant=merchant, mode=mode)
+    if given["paused_reason"] is not None and given["resume"]:
         raise LaariError("use either --pause or --resume")
-    changes = {name: value for name, value in given.items() if value is not None}
-    if pause is not None or resume:
-        changes["paused_reason"] = pause
+    if given["resume"] or any(given[name] is not None for name in given if name != "resume"):
+        changed = await act(service, SET_TERMS, tenant, given)
+        return await shown(service, SET_TERMS, tenant, changed)
     async with connection_to(service.dsn) as connection:
-        tenant = await merchants.tenant_of(connection, merchant_id, mode)
         found = await payouts.terms(connection, tenant.id)
-    if changes:
-        new = NewTerms(**changes)
-        found = await submit(service, ChangePayoutTerms(actor(), tenant.id, new))
-    return {
-        **merchant_shape(tenant),
-        "mode": tenant.mode,
-        "minimum": found.minimum,
-        "fee": found.fee,
-        "on_request": found.on_request,
-        "paused_reason": found.paused_reason,
-    }
+        return await terms_shape(asking(connection), tenant, found)
 
 
 @payout.command()
@@ -293,4 +240,4 @@ async def holidays(
 
 for command in payout_lists.COMMANDS:
     payout.add_command(command)
-add_commands(payout, SETTLE, RETURN, CANCEL)
+add_commands(payout, REQUEST, SETTLE, RETURN, CANCEL)

@@ -48,7 +48,6 @@ async def history(
 
 
 @wallet.command(help=cleandoc(ADD_BANK.about))
-@click.argument("account", type=fields.account)
 @optional(ADD_BANK)
 @operation
 @needs(ADD_BANK.needs)

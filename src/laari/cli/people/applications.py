@@ -19,6 +19,7 @@ from laari.rules.calendar import show_or_none
 from laari.rules.merchants.applications import RefuseApplication, SubmitApplication
 from laari.rules.money import MAX_MONEY
 from laari.rules.records.merchants import ApplicationAnswers, ApplicationStatus
+from laari.rules.terms import MAX_DECISION
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads.merchants import applications
 from laari.store.reads.merchants.applications import Applied
@@ -84,7 +85,9 @@ async def show(connection: Connection, application_id: UUID) -> dict[str, object
 
 @application.command()
 @click.argument("application_id", type=_ID)
-@click.option("--reason", type=fields.text(500), required=True, help="Shown to the merchant.")
+@click.option(
+    "--reason", type=fields.text(MAX_DECISION), required=True, help="Shown to the merchant."
+)
 @operation
 @needs("merchants.approve")
 async def refuse(service: Service, application_id: UUID, reason: str) -> dict[str, object]:

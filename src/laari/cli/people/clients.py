@@ -11,7 +11,7 @@ from laari.process.open import Service
 from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.merchants.keys import MAX_NAME, CreateClient, RevokeClient
-from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
+from laari.rules.merchants.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.records.merchants import OAuthClient
 from laari.rules.tokens import write_scope
 from laari.store.merchants import oauth

@@ -1,37 +1,46 @@
 """`laari merchant`: merchants and their secret keys."""
 
 import os
-from datetime import date, timedelta
+from inspect import cleandoc
 from typing import Any, Literal
 from uuid import UUID
 
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.declared import add_commands
-from laari.cli.terminal.operation import actor, database_operation, deciding, operation, submit
+from laari.cli.terminal.declared import act, add_commands, options_of, shown, subject_of
+from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
-from laari.operations.merchants import RENAME
+from laari.operations.merchants import (
+    END_OLD_KEY,
+    MERCHANT,
+    PAUSE,
+    RENAME,
+    RESUME,
+    ROTATE_KEY,
+    SET_FEES,
+    SET_LIMIT,
+    fee_shapes,
+)
+from laari.operations.operation import Shape
 from laari.process.open import Service
-from laari.rules import ids, terms
-from laari.rules.calendar import show as show_time
-from laari.rules.calendar import show_or_none, start_of
+from laari.rules import ids
+from laari.rules.calendar import show_or_none
 from laari.rules.merchants.applications import ApproveMerchant, LiveTerms
-from laari.rules.merchants.fees import SetFees
-from laari.rules.merchants.keys import OLD_KEY_WORKS, EndOldKey, RotateKey
+from laari.rules.merchants.keys import OLD_KEY_WORKS
 from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
-from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
+from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.tenants import Mode
-from laari.rules.refusals import Refusal
+from laari.rules.terms import MAX_DECISION
 from laari.rules.webhooks import check_webhook_url
+from laari.store.bank_statements import asking
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import described
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads import fees as fee_terms
 from laari.store.reads.money import balances
 
 _max_payment = fields.integer(1, MAX_PAYMENT_AMOUNT)
@@ -156,7 +165,7 @@ async def show(connection: Connection, merchant_id: str) -> dict[str, object]:
 
 @merchant.command()
 @click.argument("merchant_id")
-@click.option("--reason", type=fields.text(500), help="Shown to the merchant.")
+@click.option("--reason", type=fields.text(MAX_DECISION), help="Shown to the merchant.")
 @click.option("--max-payment", type=_max_payment, help="Largest payment in laari.")
 @click.option(
     "--minimum", type=fields.integer(1, MAX_MONEY), default=1, help="Smallest payout in laari."
@@ -192,54 +201,6 @@ async def approve(
     return {**await _shown(service, merchant_id), "approved": True}
 
 
-@merchant.command("set-limit")
-@click.argument("merchant_id")
-@click.option("--max-payment", type=_max_payment, help="In laari; omit it for no limit.")
-@click.option("--mode", type=fields.MODE, default="live", help="Mode of the limit.")
-@click.option("--reason", type=fields.reason, help="Only operators see it.")
-@operation
-@needs("merchants.change")
-async def set_limit(
-    service: Service,
-    merchant_id: str,
-    max_payment: int | None,
-    mode: Mode,
-    reason: str | None,
-) -> dict[str, object]:
-    """Limit the amount of a merchant's payments.
-
-    This applies to new payments, requests and charges.
-    """
-    async with connection_to(service.dsn) as connection:
-        tenant = await merchants.tenant_of(connection, merchant_id, mode)
-    await submit(service, SetLimit(actor(), tenant.id, max_payment, reason))
-    return {"merchant_id": merchant_id, "mode": mode, "max_payment": max_payment}
-
-
-@merchant.command("set-fees")
-@click.argument("merchant_id")
-@click.option("--bps", type=fields.fee_bps, required=True, help="Fee in basis points.")
-@click.option("--fixed", type=fields.fee_fixed, required=True, help="Fixed fee in laari.")
-@click.option("--from", "first", type=fields.day, help="First Maldivian day; default: now.")
-@click.option("--reason", type=fields.reason, help="Only operators see it.")
-@operation
-@needs("fees.change")
-async def set_fees(
-    service: Service,
-    merchant_id: str,
-    bps: int,
-    fixed: int,
-    first: date | None,
-    *,
-    reason: str | None,
-) -> list[dict[str, object]]:
-    """Change a merchant's fees now, or from a day on."""
-    starts_at = None if first is None else start_of(first)
-    command = SetFees(actor(), merchant_id, bps, fixed, starts_at=starts_at, reason=reason)
-    await submit(service, command)
-    return await _fees(service, merchant_id)
-
-
 @merchant.command()
 @click.argument("merchant_id")
 @database_operation
@@ -259,24 +220,11 @@ async def balance(connection: Connection, merchant_id: str) -> list[dict[str, ob
 @click.argument("merchant_id")
 @operation
 @needs("merchants.read")
-async def fees(service: Service, merchant_id: str) -> list[dict[str, object]]:
+async def fees(service: Service, merchant_id: str) -> list[Shape]:
     """List a merchant's fees: scheduled, present and past."""
-    return await _fees(service, merchant_id)
-
-
-async def _fees(service: Service, merchant_id: str) -> list[dict[str, object]]:
     async with connection_to(service.dsn) as connection:
         await merchants.show(connection, merchant_id)  # raises an error if there is none
-        found = await fee_terms.terms_of(connection, merchant_id)
-    return [
-        {
-            "since": show_time(each.since),
-            "fee_bps": each.fee_bps,
-            "fee_fixed": each.fee_fixed,
-            "scheduled": each.is_scheduled,
-        }
-        for each in found
-    ]
+        return await fee_shapes(asking(connection), merchant_id)
 
 
 @merchant.command("list")
@@ -287,52 +235,20 @@ async def list_all(connection: Connection) -> list[dict[str, object]]:
     return [described(found) for found in await merchants.every(connection)]
 
 
-async def _with_old_key(service: Service, merchant_id: str) -> dict[str, object]:
-    async with connection_to(service.dsn) as connection:
-        found = await merchants.show(connection, merchant_id)
-    return {**described(found), "old_key_until": show_or_none(found.old_key_until)}
-
-
-@merchant.command("rotate-key")
-@click.argument("merchant_id")
-@click.option(
-    "--overlap",
-    type=fields.integer(0, terms.OLD_KEY_LONGEST_HOURS),
-    default=0,
-    show_default=True,
-    metavar="HOURS",
-    help="Time until the old key stops working; at most 168 (7 days).",
-)
+@merchant.command("rotate-key", help=cleandoc(ROTATE_KEY.about))
+@options_of(ROTATE_KEY)
 @operation
-@needs("keys.manage")
-async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[str, object]:
-    """Replace a merchant's secret key.
-
-    Both keys work until the overlap ends. Webhooks are signed with the old key until then, and with
-    the new key from then on.
-
-    With --overlap 0 all earlier keys stop working at once, also the old key of a running overlap.
-    Use it if a key is stolen.
-    """
-    async with deciding(service) as decide:
-        new = await decide(RotateKey(actor(), merchant_id, timedelta(hours=overlap)))
-    if isinstance(new, Refusal):
-        ways = f" Use `laari merchant end-old-key {merchant_id}`, or --overlap 0."
-        raise LaariError(new.message + (ways if new == OLD_KEY_WORKS else ""))
-    return {**await _with_old_key(service, merchant_id), "secret_key": new.secret_key}
+@needs(ROTATE_KEY.needs)
+async def rotate_key(service: Service, merchant_id: str, overlap: int) -> object:
+    found = await subject_of(service, MERCHANT, merchant_id=merchant_id)
+    try:
+        made = await act(service, ROTATE_KEY, found, {"overlap": overlap})
+    except LaariError as error:
+        if str(error) != OLD_KEY_WORKS.message:
+            raise
+        ways = f"Use `laari merchant end-old-key {merchant_id}`, or --overlap 0."
+        raise LaariError(f"{error} {ways}") from None
+    return await shown(service, ROTATE_KEY, found, made)
 
 
-@merchant.command("end-old-key")
-@click.argument("merchant_id")
-@operation
-@needs("keys.manage")
-async def end_old_key(service: Service, merchant_id: str) -> dict[str, object]:
-    """End the old key of a rotation now.
-
-    Webhooks are signed with the new key from now on.
-    """
-    await submit(service, EndOldKey(actor(), merchant_id))
-    return await _with_old_key(service, merchant_id)
-
-
-add_commands(merchant, RENAME)
+add_commands(merchant, RENAME, SET_LIMIT, SET_FEES, PAUSE, RESUME, END_OLD_KEY)

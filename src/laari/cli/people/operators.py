@@ -1,27 +1,21 @@
 """`laari operator`: people who work for the operator of the service."""
 
-from typing import get_args
+from inspect import cleandoc
 
 import click
 
 from laari.cli.people.people import checked_or_new, shown_member
-from laari.cli.terminal import fields
-from laari.cli.terminal.declared import add_commands
-from laari.cli.terminal.operation import actor, database_operation, operation, submit
+from laari.cli.terminal.declared import act, add_commands, options_of
+from laari.cli.terminal.operation import database_operation, operation
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed
-from laari.operations.settings import REMOVE, SET_ROLE
+from laari.operations.settings import ADD_PERSON, REMOVE, SET_ROLE
 from laari.process.open import Service
-from laari.rules.people.memberships import AddMember
-from laari.rules.people.persons import NewLogin
+from laari.rules.people.persons import Enrolled, NewLogin
 from laari.rules.records.people import OperatorRole
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import Connection
 from laari.store.reads.people import memberships
-
-role_option = click.option(
-    "--role", type=click.Choice(get_args(OperatorRole)), required=True, help="The person's role."
-)
 
 
 @click.group()
@@ -29,23 +23,18 @@ def operator() -> None:
     """People who work for the operator of the service."""
 
 
-@operator.command()
-@click.argument("email", type=fields.email)
-@role_option
+@operator.command(help=cleandoc(ADD_PERSON.about))
+@options_of(ADD_PERSON)
 @password_options
 @operation
-@needs("operators.manage")
+@needs(ADD_PERSON.needs)
 async def create(
     service: Service, email: str, role: OperatorRole, password: str | None
 ) -> dict[str, object]:
-    """Add a person to the operator and print the password.
-
-    The password is not shown again, and the person changes it at the first login. A person who
-    exists keeps the password, and `password` is null.
-    """
     password = checked_or_new(password)
     login = NewLogin(hash_password(password), must_change=True)
-    added = await submit(service, AddMember(actor(), None, email, role, None, login))
+    added = await act(service, ADD_PERSON, None, {"email": email, "role": role, "login": login})
+    assert isinstance(added, Enrolled)
     shown = printed(password) if added.has_new_password else None
     return {"email": email, "role": role, "password": shown}
 

@@ -14,9 +14,9 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.merchants.keys import SECRET_PREFIX, CreateClient
 from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
+from laari.rules.merchants.scopes import DEFAULT_SCOPES
 from laari.rules.people.customers import LetLogIn
 from laari.rules.people.persons import NewLogin
-from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.store.merchants import merchants
 from laari.store.merchants.oauth import list_clients
 from laari.store.people.passwords import hash_password

@@ -14,7 +14,7 @@ from laari.cli.terminal.operator_login import deciding_operator, operator_option
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.waiting import asked
 from laari.errors import LaariError
-from laari.operations.fields import Amount, Choice, Field, FieldError, Flag
+from laari.operations.fields import Amount, Choice, Field, FieldError, Flag, Switch
 from laari.operations.operation import AnyOperation, Context, S, Subject, waits
 from laari.process.open import Service
 from laari.rules.actors import Actor
@@ -142,10 +142,13 @@ async def _run(service: Service, declared: AnyOperation, given: dict[str, object
 
 def optional(declared: AnyOperation) -> Callable[[F], F]:
     """Its options, for a command that shows something if they are left out."""
+    about = () if declared.subject is None else declared.subject.fields
 
     def add(function: F) -> F:
         for field in reversed(declared.fields):
             function = _parameter(field, is_needed=False)(function)
+        for field in reversed(about):
+            function = _parameter(field)(function)
         return function
 
     return add
@@ -160,6 +163,9 @@ def _parameter(field: Field, *, is_needed: bool = True) -> Callable[[F], F]:
     option = f"--{field.typed_name.replace('_', '-')}"
     if isinstance(field.kind, Flag):
         return click.option(option, field.name, is_flag=True, help=field.about)
+    if isinstance(field.kind, Switch):
+        both = f"{option}/--{field.kind.off}"
+        return click.option(both, field.name, default=None, help=field.about)
     make = functools.partial(
         click.option,
         option,

@@ -17,7 +17,7 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import Command
-from laari.rules.people.scopes import READ_SCOPES
+from laari.rules.merchants.scopes import READ_SCOPES
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 

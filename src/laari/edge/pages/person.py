@@ -9,8 +9,10 @@ from urllib.parse import urlencode
 from laari.edge.load.heavy import Line
 from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.render import render_long
-from laari.edge.pages.request import Access, PageRequest, RefusedForm, shown
+from laari.edge.pages.request import Access, FormProblem, PageRequest, RefusedForm, shown
 from laari.http.messages import Reply
+from laari.operations.fields import Field, FieldError, read_form
+from laari.operations.operation import AnyOperation, Context
 from laari.rules.actors import Actor, ActorKind
 from laari.rules.command import Command
 from laari.rules.people.permissions import Permission, may
@@ -132,6 +134,21 @@ class PersonRequest(PersonVisitor):
             raise RefusedForm(shown(outcome))
         return outcome
 
+    def values(self, declared: AnyOperation, **more: str) -> dict[str, object]:
+        """What the form says for an operation; `more` are texts that it writes in another way."""
+        return fields_of(declared.fields, self.form | more)
+
+    async def act(
+        self, declared: AnyOperation, subject: object, given: Mapping[str, object]
+    ) -> object:
+        """Runs an operation for this person; a refusal is shown above the page."""
+        backend = self.backend
+        context = Context(self.actor, backend.ask, backend.spine.submit, backend.settings, self.now)
+        result = await declared.act(context, subject, given)
+        if isinstance(result, Refusal):
+            raise RefusedForm(shown(result))
+        return result
+
     def searching(self) -> AbstractAsyncContextManager[None]:
         assert self.is_long, f"{self.http.operation} needs @long"
         return self.line.searches.slot(self.turn_of, soon=True)
@@ -193,6 +210,14 @@ class PersonRequest(PersonVisitor):
         """Verifies the form's password, and the code of a second factor: always, or if asked."""
         await confirm(self, self.person, always=always or self.asks_password)
         self.person = self.person._replace(authenticated_at=self.now)
+
+
+def fields_of(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, object]:
+    """The values of the form; the first wrong one refuses it."""
+    try:
+        return read_form(fields, form)
+    except FieldError as error:
+        raise RefusedForm(FormProblem(422, str(error))) from None
 
 
 R = TypeVar("R", bound=PersonRequest)

@@ -33,7 +33,7 @@ from laari.edge.reference.samples import SAMPLES
 from laari.edge.reference.schemas import Schemas
 from laari.edge.reference.token import token_operation
 from laari.rules.idempotency import KEY_PATTERN
-from laari.rules.people.scopes import READ_SCOPES, SCOPES
+from laari.rules.merchants.scopes import READ_SCOPES, SCOPES
 from laari.rules.refusals import RefusalCode
 from laari.rules.shapes.envelopes import Data, ErrorBody, Page, Pagination, refusal_body
 

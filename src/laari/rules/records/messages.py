@@ -93,6 +93,8 @@ MessageKind = Literal[
     "webhook_given_up",
 ]
 
+MessageStatus = Literal["pending", "sent", "failed", "suppressed"]  # the last one is on purpose
+
 
 class Message(Struct, frozen=True):
     """A message to a person, stored in the transaction that caused it and sent later.
@@ -111,3 +113,12 @@ class Message(Struct, frozen=True):
     tenant_id: int | None
     customer_id: UUID | None
     object_id: UUID | None
+
+
+class OutboxMessage(Struct, frozen=True):
+    """How far a stored message has come, as far as the operator changes it."""
+
+    id: UUID
+    status: MessageStatus
+    attempts: int
+    next_attempt_at: datetime

@@ -7,8 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records.messages import Channel, Language, MessageKind
-from laari.store.reads.messages import MessageStatus
+from laari.rules.records.messages import Channel, Language, MessageKind, MessageStatus
 
 _LEASE = """
 UPDATE messages m SET attempts = attempts + 1, next_attempt_at = now() + $3 * interval '1 second'
@@ -93,13 +92,3 @@ async def record(
 ) -> None:
     """Records the result of an attempt; a repetition changes nothing."""
     await connection.execute(_RECORD, message.id, message.attempts, status, error, wait_seconds)
-
-
-async def resend(connection: Connection, message_id: UUID) -> bool:
-    """Sends a message that has failed as if it were new; False if there is none."""
-    found = await connection.fetchval(
-        "UPDATE messages SET status = 'pending', attempts = 0, next_attempt_at = now() "
-        "WHERE id = $1 AND status = 'failed' RETURNING true",
-        message_id,
-    )
-    return found is not None

@@ -2,17 +2,14 @@
 
 import time
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules import terms
-from laari.rules.records.messages import Channel, Language, MessageKind
+from laari.rules.records.messages import Channel, Language, MessageKind, MessageStatus
 from laari.store.reads.webhook_states import MAX_COUNTED
-
-MessageStatus = Literal["pending", "sent", "failed", "suppressed"]  # the last one is on purpose
 
 SMS_OF_LAST_HOUR = (
     "SELECT count(*) FROM messages WHERE channel = 'sms' AND status = 'sent' "
@@ -82,6 +79,11 @@ async def newest(
         limit,
     )
     return [ListedMessage(**row) for row in rows]
+
+
+async def by_id(connection: Connection, message_id: UUID) -> ListedMessage | None:
+    found = await newest(connection, message_id=message_id)
+    return found[0] if found else None
 
 
 async def backlog(connection: Connection) -> tuple[int, float]:

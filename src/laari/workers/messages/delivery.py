@@ -16,13 +16,12 @@ from msgspec.structs import replace
 from laari.errors import UnavailableError
 from laari.rules import ids
 from laari.rules.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART, addressed
-from laari.rules.records.messages import Channel, MessageKind
+from laari.rules.records.messages import Channel, MessageKind, MessageStatus
 from laari.spine.engine import OutcomeUnknown
 from laari.store.outbox import messages as outbox
 from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
 from laari.store.reads import messages
-from laari.store.reads.messages import MessageStatus
 from laari.store.secrets import MasterKeyError, decrypt
 from laari.workers.messages.texts import one_line
 

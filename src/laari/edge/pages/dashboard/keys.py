@@ -9,15 +9,14 @@ from laari.edge.pages.dashboard.request import MODES, DashboardRequest
 from laari.edge.pages.request import Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.operations.merchants import END_OLD_KEY, ROTATE_KEY
 from laari.rules.merchants.keys import (
-    NO_OVERLAP,
     CreateClient,
-    EndOldKey,
+    NewKey,
     RevokeClient,
-    RotateKey,
 )
+from laari.rules.merchants.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.merchants.settings import Changes, UpdateMerchant
-from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.records.merchants import OAuthClient
 from laari.rules.refusals import refuse
 from laari.rules.tokens import write_scope
@@ -25,12 +24,12 @@ from laari.store.merchants import merchants, oauth
 
 NO_SCOPE = refuse("invalid_request", "Choose at least one scope for the client.")
 
-# In the words of the forms.
+# In the words of the forms; overlaps in hours.
 OVERLAPS = {
-    "now": NO_OVERLAP,
-    "in 1 hour": timedelta(hours=1),
-    "in 24 hours": timedelta(hours=24),
-    "in 7 days": timedelta(days=7),
+    "now": 0,
+    "in 1 hour": 1,
+    "in 24 hours": 24,
+    "in 7 days": 7 * 24,
 }
 LIFETIMES = {
     "never": None,
@@ -72,11 +71,12 @@ async def ask_rotation(request: DashboardRequest) -> Reply:
 
 async def rotate(request: DashboardRequest) -> Reply | Problem:
     await request.confirm(always=True)
-    overlap = OVERLAPS.get(request.form.get("overlap", "now"))
-    if overlap is None:
+    hours = OVERLAPS.get(request.form.get("overlap", "now"))
+    if hours is None:
         return refuse("invalid_request")
-    mark = request.form.get("mark", "")
-    new = await request.submit(RotateKey(request.actor, request.merchant.id, overlap, mark))
+    given = request.values(ROTATE_KEY, overlap=str(hours))
+    new = await request.act(ROTATE_KEY, request.merchant, given)
+    assert isinstance(new, NewKey)
     request.merchant = await request.backend.ask(merchants.show, request.merchant.id)
     return await show(request, new.secret_key)
 
@@ -87,8 +87,8 @@ async def ask_end(request: DashboardRequest) -> Reply:
 
 async def end_old_key(request: DashboardRequest) -> Reply:
     await request.confirm(always=True)
-    await request.submit(EndOldKey(request.actor, request.merchant.id))
-    return request.redirect("/keys", done="old_key")
+    await request.act(END_OLD_KEY, request.merchant, {})
+    return request.redirect("/keys", done=END_OLD_KEY.name)
 
 
 async def create_client(request: DashboardRequest) -> Reply | Problem:
@@ -149,9 +149,21 @@ async def set_mode(request: DashboardRequest) -> Reply | Problem:
 
 ROUTES = [
     PageRoute(DashboardRequest, "/keys", get=show, needs="keys.manage"),
-    PageRoute(DashboardRequest, "/keys/rotate", get=ask_rotation, post=rotate, needs="keys.manage"),
     PageRoute(
-        DashboardRequest, "/keys/end-old", get=ask_end, post=end_old_key, needs="keys.manage"
+        DashboardRequest,
+        "/keys/rotate",
+        get=ask_rotation,
+        post=rotate,
+        needs=ROTATE_KEY.needs,
+        runs={ROTATE_KEY.name: {}},
+    ),
+    PageRoute(
+        DashboardRequest,
+        "/keys/end-old",
+        get=ask_end,
+        post=end_old_key,
+        needs=END_OLD_KEY.needs,
+        runs={END_OLD_KEY.name: {}},
     ),
     PageRoute(DashboardRequest, "/keys/mode", get=ask_mode, post=set_mode, needs="mode.change"),
     PageRoute(

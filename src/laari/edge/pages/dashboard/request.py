@@ -13,7 +13,7 @@ from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
 from laari.edge.pages.request import Access
 from laari.http.messages import Reply
-from laari.operations.merchants import RENAME
+from laari.operations.merchants import END_OLD_KEY, RENAME
 from laari.rules.people.permissions import Permission, may
 from laari.rules.records.tenants import Mode, Tenant, local_time
 from laari.rules.refusals import Refusal
@@ -38,6 +38,7 @@ MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 DONE = {
     **OWN_DONE,
     RENAME.name: RENAME.done,
+    END_OLD_KEY.name: END_OLD_KEY.done,
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "asked": "The request is sent. It is in the customer's wallet.",
@@ -59,7 +60,6 @@ DONE = {
     "resent": "The event is being sent again.",
     "resent_all": "The events are being sent again.",
     "tested": "A sample event is being sent. Reload in a moment to see the response.",
-    "old_key": "The old key no longer works. Webhooks are signed with the new one.",
     "revoked": "The client is revoked; its tokens no longer work.",
     "mode": "Your credentials now act in the other mode.",
     "wallet": "The sandbox customer's wallet is set.",

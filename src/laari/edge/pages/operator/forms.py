@@ -3,13 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from laari.edge.pages.operator.request import OperatorRequest, S, Subject
+from laari.edge.pages.person import fields_of
 from laari.edge.pages.request import FormProblem, RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
-from laari.operations.fields import Field, FieldError, read_form
-from laari.operations.operation import AnyOperation, Context, Operation, waits
+from laari.operations.operation import AnyOperation, Operation, waits
 from laari.rules.people.permissions import Permission
-from laari.rules.refusals import Refusal
 
 ASKED = "asked"  # the name of what to say about a movement that waits
 
@@ -87,7 +86,7 @@ async def named_subject(request: OperatorRequest, declared: AnyOperation) -> obj
     """The subject that the form or its address names."""
     if declared.subject is None:
         return None
-    given = _read(declared.subject.fields, request.form | request.params)
+    given = fields_of(declared.subject.fields, request.form | request.params)
     found = await declared.subject.look_up(request.backend.ask, given)
     if isinstance(found, str):
         raise RefusedForm(FormProblem(404, f"{found[:1].upper()}{found[1:]}."))
@@ -101,22 +100,8 @@ async def perform(
 
     `more` are texts that the form writes in another way.
     """
-    given = _read(declared.fields, request.form | more)
-    backend = request.backend
-    context = Context(
-        request.actor, backend.ask, backend.spine.submit, backend.settings, request.now
-    )
-    result = await declared.act(context, subject, given)
-    if isinstance(result, Refusal):
-        raise RefusedForm(FormProblem(result.status, result.message))
+    result = await request.act(declared, subject, request.values(declared, **more))
     results = result if isinstance(result, list) else [result]
     if any(waits(each) for each in results):
         return ASKED
     return declared.text_after(result)
-
-
-def _read(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, object]:
-    try:
-        return read_form(fields, form)
-    except FieldError as error:
-        raise RefusedForm(FormProblem(422, str(error))) from None

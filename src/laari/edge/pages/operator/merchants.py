@@ -9,11 +9,10 @@ from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
-from laari.operations.merchants import RENAME
+from laari.operations.merchants import PAUSE, RENAME, RESUME, SET_FEES
 from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect, masked
-from laari.rules.calendar import local_day, read_timestamp, start_of
-from laari.rules.day_ranges import read_day
+from laari.rules.calendar import local_day, read_timestamp
 from laari.rules.lifecycle import shown_state
 from laari.rules.merchants.applications import (
     NO_TERMS,
@@ -21,11 +20,10 @@ from laari.rules.merchants.applications import (
     LiveTerms,
     RefuseApplication,
 )
-from laari.rules.merchants.fees import CancelFees, SetFees
-from laari.rules.merchants.settings import Changes, SetLimit, UpdateMerchant
+from laari.rules.merchants.fees import CancelFees
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.records.tenants import Mode, local_time
-from laari.rules.terms import MAX_REASON
+from laari.rules.terms import MAX_DECISION, MAX_REASON
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import fees, payments, tenants, webhook_states
@@ -89,6 +87,7 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
         state_of=shown_state,
         masked=masked,
         today=local_day(request.now),
+        most_reason=MAX_DECISION,
     )
 
 
@@ -133,17 +132,8 @@ def _optional(request: OperatorRequest, name: str, highest: int) -> int | None:
     return amount
 
 
-async def _set_limit(request: OperatorRequest, merchant: Merchant) -> Reply:
-    max_payment = _optional(request, "max_payment", MAX_PAYMENT_AMOUNT)
-    reason = request.text_of("reason", MAX_REASON)
-    mode = _mode(request, merchant)
-    tenant = await request.backend.ask(tenants.of_merchant, merchant.id, mode)
-    await request.submit(SetLimit(request.actor, tenant.id, max_payment, reason))
-    return request.redirect(f"/merchants/{merchant.id}", mode=mode, done="limit")
-
-
 async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply:
-    reason = request.text_of("reason", 500)
+    reason = request.text_of("reason", MAX_DECISION)
     application_id = _application(request)
     await request.submit(RefuseApplication(request.actor, application_id, reason))
     return request.redirect(f"/merchants/{merchant.id}", done="refused")
@@ -158,25 +148,6 @@ def _fee(request: OperatorRequest, name: str, highest: int, problem: FormProblem
     return fee
 
 
-async def _set_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
-    bps = _fee(request, "percent", 10_000, BAD_PERCENT)
-    fixed = _fee(request, "fixed", MAX_FEE_FIXED, BAD_FIXED)
-    if bps is None or fixed is None:
-        return BAD_PERCENT if bps is None else BAD_FIXED
-    written = request.form.get("from", "").strip()
-    starts_at = None
-    if written:
-        first = read_day(written)
-        if first is None:
-            return FormProblem(422, "The first day must be a date.")
-        starts_at = start_of(first)
-    reason = request.text_of("reason", MAX_REASON)
-    await request.submit(
-        SetFees(request.actor, merchant.id, bps, fixed, starts_at=starts_at, reason=reason)
-    )
-    return request.redirect(f"/merchants/{merchant.id}", done="fees")
-
-
 async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
     starts_at = read_timestamp(request.form.get("starts_at", ""))
     if starts_at is None:
@@ -185,17 +156,8 @@ async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply | 
     return request.redirect(f"/merchants/{merchant.id}", done="unscheduled")
 
 
-async def _pause(request: OperatorRequest, merchant: Merchant) -> Reply:
-    reason = request.text_of("reason", MAX_REASON)
-    await request.submit(
-        UpdateMerchant(request.actor, merchant.id, Changes(active=False, inactive_reason=reason))
-    )
-    return request.redirect(f"/merchants/{merchant.id}", done="paused")
-
-
-async def _resume(request: OperatorRequest, merchant: Merchant) -> Reply:
-    await request.submit(UpdateMerchant(request.actor, merchant.id, Changes(active=True)))
-    return request.redirect(f"/merchants/{merchant.id}", done="resumed")
+def _page_of(merchant: Merchant) -> str:
+    return f"/merchants/{merchant.id}"
 
 
 async def _password_link(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
@@ -212,11 +174,10 @@ ROUTES: Routes = [
     PageRoute(OperatorRequest, "/merchants/{merchant}", get=MERCHANT.show, needs="merchants.read"),
     MERCHANT.form("/approve", _approve, needs="merchants.approve"),
     MERCHANT.form("/refuse", _refuse, needs="merchants.approve"),
-    form(MERCHANT, "/rename", RENAME, lambda merchant: f"/merchants/{merchant.id}"),
-    MERCHANT.form("/limit", _set_limit, needs="merchants.change"),
-    MERCHANT.form("/fees", _set_fees, needs="fees.change"),
+    form(MERCHANT, "/rename", RENAME, _page_of),
+    form(MERCHANT, "/fees", SET_FEES, _page_of),
     MERCHANT.form("/cancel-fees", _cancel_fees, needs="fees.change"),
-    MERCHANT.form("/pause", _pause, needs="merchants.change"),
-    MERCHANT.form("/resume", _resume, needs="merchants.change"),
+    form(MERCHANT, "/pause", PAUSE, _page_of),
+    form(MERCHANT, "/resume", RESUME, _page_of),
     MERCHANT.form("/password-link", _password_link, needs="people.manage"),
 ]

@@ -2,15 +2,14 @@
 
 from typing import get_args
 
+from laari.edge.pages.operator.forms import plain_form
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.rules import ids
-from laari.store.outbox import messages as outbox
+from laari.operations.messages import RESEND
+from laari.rules.records.messages import MessageStatus
 from laari.store.reads import messages
-from laari.store.reads.messages import MessageStatus
 
 MOST_LISTED = 100
 STATUSES = get_args(MessageStatus)
@@ -26,18 +25,11 @@ async def show(request: OperatorRequest) -> Reply:
     )
 
 
-async def _resend(request: OperatorRequest) -> Reply | Problem:
-    message_id = ids.read_id(ids.MESSAGE, request.params["id"])
-    if message_id is None:
-        return request.missing()
-    if not await request.backend.write(outbox.resend, message_id):
-        return FormProblem(409, "This message has not failed, or is gone.")
-    return request.redirect("/messages", done="resent")
+def _back(*_: object) -> str:
+    return "/messages"
 
 
 ROUTES: Routes = [
     PageRoute(OperatorRequest, "/messages", get=show, needs="messages.read"),
-    PageRoute(
-        OperatorRequest, "/messages/{id}/resend", post=_resend, page=show, needs="messages.resend"
-    ),
+    plain_form("/messages/{message_id}/resend", RESEND, show, _back),
 ]

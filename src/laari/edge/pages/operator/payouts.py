@@ -7,29 +7,31 @@ from uuid import UUID
 from laari.edge.pages.csv_files import csv_reply
 from laari.edge.pages.operator.forms import form, perform
 from laari.edge.pages.operator.request import OperatorRequest, Subject, in_words
-from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
+from laari.edge.pages.person import fields_of, long
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm, in_form, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.operations.operation import Operation
 from laari.operations.payouts import (
     APPROVE,
     CANCEL,
+    PAY_OUT,
     RETURN,
     SEND,
     SETTLE,
+    Filled,
     Target,
+    last_day,
 )
 from laari.rules import ids
 from laari.rules.banking.approval import Control, approved_on, content_of, not_approver
 from laari.rules.banking.bank_accounts import Owned, masked
-from laari.rules.banking.bank_days import bank_day_from, has_ended
-from laari.rules.banking.payout_runs import OpenRun, joining
+from laari.rules.banking.bank_days import bank_day_from
 from laari.rules.calendar import local_day
-from laari.rules.day_ranges import read_day
 from laari.rules.lifecycle import run_state
 from laari.rules.records.payouts import BankOrder, Payout, PayoutRun
 from laari.rules.records.tenants import Tenant
+from laari.rules.refusals import Refusal
 from laari.store import payout_filling
 from laari.store.postgres.pool import Connection
 from laari.store.reads.money import bank_files, payouts
@@ -61,14 +63,14 @@ def _yesterday(request: OperatorRequest) -> date:
 
 def _read_day(request: OperatorRequest) -> date | FormProblem:
     """The cut-off day of the query or the form; yesterday without one."""
-    text = request.form.get("day", request.query.get("day", ""))
-    if not text:
-        return _yesterday(request)
-    day = read_day(text)
-    if day is None:
-        return FormProblem(422, "The day must be a date.")
-    ended = has_ended(day, request.now)
-    return day if ended else FormProblem(422, f"{day} has not ended yet.")
+    try:
+        given = fields_of(PAY_OUT.fields, request.form or request.query)
+    except RefusedForm as refused:
+        return refused.problem
+    named = given["day"]
+    assert named is None or isinstance(named, date)
+    day = last_day(named, request.now)
+    return in_form(day) if isinstance(day, Refusal) else day
 
 
 @long
@@ -86,18 +88,13 @@ async def show_preview(request: OperatorRequest) -> Reply:
 
 
 async def _create(request: OperatorRequest) -> Reply | Problem:
-    """Opens a run or continues the open one: sent twice, it finds nothing left to pay."""
+    """Opens a run or continues the open one."""
     day = _read_day(request)
     if isinstance(day, FormProblem):
         return day
-    await request.confirm()
-    expected = await payout_filling.expected(request.backend.ask, day, request.now)
-    if expected.opened is None and not expected.number:
-        return FormProblem(409, "There is nothing to pay out.")
-    run = await request.submit(OpenRun(request.actor, "live", day))
-    commands = joining(request.actor, run, expected.waiting_ids, expected.payable_ids)
-    refused = await payout_filling.fill(request.backend.spine.submit, expected, commands)
-    return request.redirect(f"/payouts/{run.number}", done="run_partly" if refused else "run")
+    filled = await request.act(PAY_OUT, None, {"day": day})
+    assert isinstance(filled, Filled)
+    return request.back_to(_page_of(filled.run), PAY_OUT.text_after(filled))
 
 
 # == One run ======================================================================================
@@ -253,7 +250,12 @@ async def _cancel_one(request: OperatorRequest) -> Reply:
 ROUTES: Routes = [
     PageRoute(OperatorRequest, "/payouts", get=show_list, needs="payouts.read"),
     PageRoute(
-        OperatorRequest, "/payouts/preview", get=show_preview, post=_create, needs="payouts.run"
+        OperatorRequest,
+        "/payouts/preview",
+        get=show_preview,
+        post=_create,
+        needs=PAY_OUT.needs,
+        runs={PAY_OUT.name: {}},
     ),
     PageRoute(OperatorRequest, "/payouts/{number}", get=RUN.show, needs="payouts.read"),
     form(RUN, "/approve", APPROVE, _page_of),

@@ -41,20 +41,11 @@ DONE = {
     "contact": "The change is requested. Confirm it when you are sure of the caller.",
     "confirmed": "The change is confirmed. It takes effect after the delay.",
     "uncontact": "The change is cancelled.",
-    "resent": "The message is sent again.",
-    "person_added": "The person has access to the desk, with the password they have.",
     "approved": "The merchant is approved. Its people can switch to live mode.",
     "refused": "The application is refused. The merchant reads the reason.",
-    "limit": "The limit is set.",
-    "fees": "The fees are set.",
     "unscheduled": "The scheduled fees are cancelled.",
-    "paused": "The merchant is paused and takes no payments.",
-    "resumed": "The merchant is active again.",
     "asked": "The movement waits for a second person. The page Money shows it.",
-    "run": "The payouts are in the run. It waits for approval.",
-    "run_partly": "Some payouts could not join the run. The next preview shows the reasons.",
     "import_asked": "The statement waits for a second person. Nothing of it is booked.",
-    "payout_terms": "The terms of payouts are set.",
 }
 
 

@@ -7,11 +7,11 @@ from laari.edge.pages.login import hash_in_queue
 from laari.edge.pages.operator.forms import plain_form
 from laari.edge.pages.operator.request import OperatorRequest, hand_over_link
 from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.operations.fields import NO_LIMIT
 from laari.operations.settings import (
+    ADD_PERSON,
     REMOVE,
     REMOVE_HOLIDAY,
     SET_HOLIDAY,
@@ -19,9 +19,7 @@ from laari.operations.settings import (
     SET_TIER,
 )
 from laari.rules.calendar import local_day
-from laari.rules.people.contacts import read_email
-from laari.rules.people.memberships import AddMember
-from laari.rules.people.persons import NewLogin
+from laari.rules.people.persons import Enrolled, NewLogin
 from laari.rules.records.people import OperatorRole, PersonId
 from laari.store.reads.money import payouts
 from laari.store.reads.people import memberships
@@ -51,16 +49,15 @@ async def show(request: OperatorRequest) -> Reply:
     )
 
 
-async def _add_person(request: OperatorRequest) -> Reply | Problem:
+async def _add_person(request: OperatorRequest) -> Reply:
     """Adds a person, who sets the own password by a link. One who exists keeps the password."""
-    email, role = read_email(request.form.get("email", "")[:300]), request.form.get("role")
-    if email is None or role not in ROLES:
-        return FormProblem(422, "Enter an email address and choose a role.")
+    given = request.values(ADD_PERSON)
     unknown = await hash_in_queue(request, secrets.token_urlsafe(32))
-    command = AddMember(request.actor, None, email, role, None, NewLogin(unknown, must_change=True))
-    enrolled = await request.submit(command)
+    login = NewLogin(unknown, must_change=True)
+    enrolled = await request.act(ADD_PERSON, None, {**given, "login": login})
+    assert isinstance(enrolled, Enrolled)
     if not enrolled.has_new_password:
-        return request.redirect(PAGE, done="person_added")
+        return request.redirect(PAGE, done=ADD_PERSON.name)
     return await hand_over_link(request, PersonId(enrolled.id), PAGE)
 
 
@@ -78,7 +75,8 @@ ROUTES: Routes = [
         f"{PAGE}/person",
         post=_add_person,
         page=show,
-        needs="operators.manage",
+        needs=ADD_PERSON.needs,
+        runs={ADD_PERSON.name: {}},
     ),
     plain_form(f"{PAGE}/role", SET_ROLE, show, _back),
     plain_form(f"{PAGE}/remove-person", REMOVE, show, _back),
