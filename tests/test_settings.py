@@ -57,6 +57,7 @@ def test_defaults() -> None:
         payout_order_limit=20_000_000,
         payout_approval_above=10_000_000,
         withdrawal_minimum=None,
+        remembered_device_daily_limit=0,
         max_batch=256,
     )
 

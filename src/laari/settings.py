@@ -445,6 +445,12 @@ class Settings:
         "smallest amount in laari that customers can withdraw to their bank account in the wallet "
         "application",
     )
+    remembered_device_daily_limit: int = _setting(
+        _whole(0, 999_999_999),
+        "0",
+        "laari that the browsers which a customer lets remember them pay on a day without the "
+        "password; 0 switches it off",
+    )
     max_batch: int = _setting(
         _whole(1, 4096), "256", "maximum number of commands in one transaction; for measurements"
     )

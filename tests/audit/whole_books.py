@@ -12,8 +12,11 @@ from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
 from laari.rules.merchants.tills import CreateTill, EndDevice, OfferPairing, PairDevice
+from laari.rules.payments.device_payments import PayWithDevice
+from laari.rules.payments.payments import CreatePayment, PaymentDraft
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
+from laari.rules.people.remembered_devices import ForgetDevice, RememberDevice
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust
 from laari.rules.records.merchants import ApplicationAnswers
 from laari.rules.records.people import Case, TrustedPerson
@@ -83,6 +86,20 @@ async def trust(shop: Shop, customer_id: UUID) -> None:
         assert isinstance(await shop.run(command), TrustedPerson)
 
 
+async def pay_with_device(shop: Shop, customer_id: UUID) -> None:
+    """One of two remembered devices pays; the other is ended."""
+    connection, themselves = shop.connection, Actor("customer", show_id(CUSTOMER, customer_id))
+    password_hash = await connection.fetchval(
+        "SELECT password_hash FROM customers WHERE id = $1", customer_id
+    )
+    remember = RememberDevice(themselves, customer_id, "Phone", password_hash, 5_000)
+    ended, made = [(await decided(connection, remember)).device for _ in range(2)]
+    await decided(connection, ForgetDevice(themselves, customer_id, ended.id))
+    payment = await shop.run(CreatePayment(shop.tenant, PaymentDraft("by device", 700)))
+    own = (made.id, made.digest, customer_id)
+    await decided(connection, PayWithDevice(shop.tenant, payment.id, shop.payer, *own, 5_000))
+
+
 async def write_records(dsn: str) -> None:
     """Waiting movements in every state, an application, fees that changed, cases and a note."""
     async with a_shop(dsn, above=900) as shop:
@@ -117,6 +134,7 @@ async def write_records(dsn: str) -> None:
         answer = AnswerCase(OPERATOR, answered.id, customer, answered.tid, "resolved", "Refunded")
         assert isinstance(await shop.run(answer), Case)
         await trust(shop, customer)
+        await pay_with_device(shop, customer)
         link = await decided(connection, CreateReusableLink(OPERATOR, shop.tenant, "Course", 5_000))
         await decided(connection, EndReusableLink(OPERATOR, shop.tenant, link.id))
         till = await decided(connection, CreateTill(OPERATOR, shop.tenant, "Till 1"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.pages.cookies import MOST_COOKIES, own_cookies, set_cookie
+from laari.edge.pages.cookies import DEVICE, MOST_COOKIES, own_cookies, set_cookie
 
 PAGES = Path(__file__).parents[2] / "src" / "laari" / "edge"
 
@@ -91,3 +91,23 @@ def test_nothing_else_reads_or_writes_cookies() -> None:
 def test_a_value_that_would_need_quotes_is_a_mistake(value: str) -> None:
     with pytest.raises(ValueError, match="laari would need quotes"):
         set_cookie("laari", value, None, secure=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "secure", "sent"),
+    [
+        ("laari", False, b"laari=v; HttpOnly; Max-Age=5; Path=/; SameSite=lax"),
+        ("laari", True, b"__Host-laari=v; HttpOnly; Max-Age=5; Path=/; SameSite=lax; Secure"),
+        (DEVICE, False, b"laari-device=v; HttpOnly; Max-Age=5; Path=/pay; SameSite=lax"),
+        (
+            DEVICE,
+            True,
+            b"__Secure-laari-device=v; HttpOnly; Max-Age=5; Path=/pay; SameSite=lax; Secure",
+        ),
+    ],
+)
+def test_over_https_a_prefix_binds_a_cookie(name: str, secure: bool, sent: bytes) -> None:
+    """A browser accepts `__Host-` only without a path of its own."""
+    assert set_cookie(name, "v", 5, secure=secure) == (b"set-cookie", sent)
+    [full] = own_cookies([(b"cookie", sent.partition(b";")[0])])
+    assert full == sent.partition(b"=")[0].decode()

@@ -66,6 +66,7 @@ def named_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "LAARI_SUPPORT_CONTACT": CONTACT,
         "LAARI_SMTP_URL": "smtp://127.0.0.1:9",
         "LAARI_MAIL_FROM": "Laari <pay@example.com>",
+        "LAARI_REMEMBERED_DEVICE_DAILY_LIMIT": "10000",
     }
     folder = tmp_path_factory.mktemp("named")
     with serving(engine.migrated("named"), folder, host="localhost", **settings) as service:

@@ -13,7 +13,11 @@ CLIENTS = 64
 
 @pytest.fixture(scope="session")
 def pair(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(engine.migrated("races"), tmp_path_factory.mktemp("races"), workers=2) as service:
+    folder, settings = (
+        tmp_path_factory.mktemp("races"),
+        {"LAARI_REMEMBERED_DEVICE_DAILY_LIMIT": "10000"},
+    )
+    with serving(engine.migrated("races"), folder, workers=2, **settings) as service:
         yield service
 
 

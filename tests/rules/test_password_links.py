@@ -75,6 +75,7 @@ class Book:
         for whose in (CUSTOMER, PERSON):
             world.log_ins_of[whose.id] = frozenset(self.log_ins(whose))
             world.passkeys_of[whose.id] = frozenset()
+            world.devices_of[whose.id] = frozenset()
         world.places[ALI.id] = {}
         if self.rows["customers"][AISHA.id].sandbox_of is not None:
             world.sandbox_shops[AISHA.id] = "mer_shop"

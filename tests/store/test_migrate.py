@@ -133,7 +133,8 @@ SMALL = """
     daily_figures failed_logins fee_sweeps figures_upto float_signoffs fund_movements installation
     invitations message_choices messages_upto person_days
     late_transfers memberships merchant_funds merchant_totals merchants oauth_clients
-    passkeys password_links payout_runs payout_terms payouts persons reusable_links sandbox_periods
+    passkeys password_links payout_runs payout_terms payouts persons remembered_devices
+    reusable_links sandbox_periods
     schema_migrations seals second_factors sessions tenants tiers till_devices tills topup_slips
     wallet_freezes
     wallet_keys

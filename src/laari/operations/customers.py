@@ -12,6 +12,7 @@ from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeW
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.people.passkeys import EndPasskeys
+from laari.rules.people.remembered_devices import ForgetDevices
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
 
@@ -131,5 +132,24 @@ END_PASSKEYS = Operation(
 
     For a stolen phone or computer. The customer gets a message, and the password still works.
     Sessions stay: end them too.
+    """,
+)
+
+
+def _end_devices(actor: Actor, holder: Holder) -> ForgetDevices:
+    return ForgetDevices(actor, holder.customer_id)
+
+
+END_DEVICES = Operation(
+    "customer.end-devices",
+    needs=ForgetDevices.permission,
+    subject=CUSTOMER,
+    fields=(),
+    run=command(_end_devices),
+    done="No device pays for the customer without the password now.",
+    about="""End all remembered devices of a customer.
+
+    For a stolen phone or computer. The customer gets a message. Sessions and passkeys stay: end
+    them too.
     """,
 )

@@ -1,9 +1,11 @@
 """The actors of commands: a payer pays, and an `Actor` is named in the journal."""
 
 from typing import Literal, NamedTuple
+from uuid import UUID
 
 from msgspec import Struct
 
+from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.records.tenants import Mode, Tenant
 
 ActorKind = Literal[
@@ -30,6 +32,11 @@ class Actor(Struct, frozen=True):
     def is_operator(self) -> bool:
         """The organisation that runs the service."""
         return self.kind in OPERATOR_KINDS
+
+
+def is_themselves(actor: Actor, customer_id: UUID) -> bool:
+    """Whether the actor is this customer, who is logged in."""
+    return (actor.kind, actor.name) == ("customer", show_id(CUSTOMER, customer_id))
 
 
 def written(actor: Actor) -> str:

@@ -33,6 +33,7 @@ APPLICATION = "app_"
 MERCHANT = "mer_"
 CONTACT_CHANGE = "chg_"
 CASE = "case_"
+REMEMBERED_DEVICE = "dev_"
 PASSKEY = "psk_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)

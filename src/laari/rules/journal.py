@@ -37,6 +37,7 @@ from laari.rules.records.people import (
     Membership,
     Passkey,
     Person,
+    RememberedDevice,
     SecondFactor,
     TrustedPerson,
     WalletKey,
@@ -184,6 +185,11 @@ PASSKEY = Setting(
     lambda passkey: ids.show_id(ids.PASSKEY, passkey.id),
     ("customer_id", "#credential", "#public_key", "name", "added_at", "ended_at"),
 )
+REMEMBERED_DEVICE = Setting(
+    "remembered_device",
+    lambda device: ids.show_id(ids.REMEMBERED_DEVICE, device.id),
+    ("customer_id", "#digest", "name", "added_at", "ended_at"),
+)
 TILL = Setting(
     "till",
     lambda till: ids.show_id(ids.TILL, till.id),
@@ -215,6 +221,7 @@ SETTINGS: dict[type[Struct], Setting] = {
     CustomerIdentity: IDENTITY,
     WalletKey: WALLET_KEY,
     Passkey: PASSKEY,
+    RememberedDevice: REMEMBERED_DEVICE,
     Till: TILL,
     TillDevice: TILL_DEVICE,
     ReusableLink: REUSABLE_LINK,

@@ -1,5 +1,6 @@
 """Messages to people, by email or SMS. Their texts are written when they are sent."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from laari.rules.records.messages import (
     MessageKind,
     Recipient,
 )
-from laari.rules.records.people import COUNTRY
+from laari.rules.records.people import COUNTRY, Customer
 from laari.rules.records.tenants import Tenant
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.world import World
@@ -58,8 +59,8 @@ class DeviceContent(Struct, frozen=True):
     at: datetime
 
 
-class PasskeyContent(Struct, frozen=True):
-    """The values for the notice of a passkey that was added or ended; the link sets a password."""
+class AccessContent(Struct, frozen=True):
+    """A passkey or a remembered device was added or ended; the link sets a password."""
 
     name: str
     at: datetime
@@ -280,8 +281,10 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "receipt": ReceiptContent,
     "invitation": InvitationContent,
     "new_device": DeviceContent,
-    "passkey_added": PasskeyContent,
-    "passkey_ended": PasskeyContent,
+    "passkey_added": AccessContent,
+    "passkey_ended": AccessContent,
+    "device_remembered": AccessContent,
+    "device_forgotten": AccessContent,
     "password_link": LinkContent,
     "password_code": CodeContent,
     "signup_code": CodeContent,
@@ -411,3 +414,14 @@ def reach(
     if mobile is not None and "sms" in channels:
         return "sms", f"+{COUNTRY}{mobile}"
     return None
+
+
+def tell_access(world: World, customer: Customer, kind: MessageKind, names: Iterable[str]) -> None:
+    """Tells what opens a wallet or pays from it: a passkey or a remembered device.
+
+    Sandbox customers are nobody: they get no messages.
+    """
+    if customer.mode != "live":
+        return
+    content = AccessContent(", ".join(names), world.now, f"{world.origin}/app/forgotten")
+    send(world, customer.recipient, kind, content)

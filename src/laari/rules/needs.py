@@ -180,8 +180,9 @@ class Needs:
         self._log_ins_of(person_id)
 
     def customer(self, customer_id: UUID) -> None:
-        """A customer with the sessions and passkeys, and the merchant of a sandbox customer."""
+        """A customer with all that logs in or pays, and the merchant of a sandbox customer."""
         self.passkeys_of(customer_id)
+        self.devices_of(customer_id)
         self._log_ins_of(customer_id)
 
     def passkeys_of(self, customer_id: UUID) -> None:
@@ -195,6 +196,17 @@ class Needs:
         self.read(World.sandbox_shops, customer_id)
         self.read(World.passkeys_of, customer_id)
         self.then(World.passkeys_of, follow)
+
+    def devices_of(self, customer_id: UUID) -> None:
+        """A customer with the remembered devices."""
+
+        def follow(needs: Needs, world: World) -> None:
+            for device_id in world.devices_of[customer_id]:
+                needs.lock(World.remembered_devices, device_id)
+
+        self.lock(World.customers, customer_id)
+        self.read(World.devices_of, customer_id)
+        self.then(World.devices_of, follow)
 
     def _log_ins_of(self, whose: UUID) -> None:
         def follow(needs: Needs, world: World) -> None:

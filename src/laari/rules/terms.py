@@ -51,6 +51,12 @@ PASSWORD_DEMAND = Throttle(1000, 60)
 PASSKEYS = 10  # of one customer that can be used: a page lists all of them
 PASSKEY_CHALLENGE_LIFE = timedelta(minutes=5)  # to find the phone, and to unlock it
 
+# == Remembered devices ============================================================================
+
+# Without the password a device pays up to LAARI_REMEMBERED_DEVICE_DAILY_LIMIT laari a day.
+REMEMBERED_DEVICES = 10  # of one customer that can be used: a page lists all of them
+REMEMBERED_DEVICE_LIFE = timedelta(days=90)  # then the customer enters the password again
+
 # == The second factor =============================================================================
 
 FACTOR_SET_UP_WITHIN = timedelta(hours=1)  # for the first code after the set-up began

@@ -64,6 +64,8 @@ from laari.rules.records.people import (
     CustomerMessages,
     CustomerNote,
     CustomerSignUp,
+    DeviceDay,
+    DevicePayment,
     Invitation,
     KeyCounts,
     LogIn,
@@ -72,6 +74,7 @@ from laari.rules.records.people import (
     PasswordLink,
     Person,
     PersonMessages,
+    RememberedDevice,
     SecondFactor,
     TrustedPerson,
     WalletKey,
@@ -264,6 +267,11 @@ class World:
     passkeys = Table[UUID, Passkey](
         Passkey, "passkeys", ("id",), changes_from="ended_at", contested=("credential",)
     )
+    # The devices of a customer that are remembered. The lock on the customer protects them.
+    devices_of = Lookup[UUID, frozenset[UUID]]()
+    remembered_devices = Table[UUID, RememberedDevice](
+        RememberedDevice, "remembered_devices", ("id",), changes_from="ended_at"
+    )
     # The moments of the last invitations that an address got. The address is locked.
     invitation_mails = Lookup[str, tuple[datetime, ...]]()
     # The open change of each contact of a customer. The lock on the customer protects it.
@@ -319,6 +327,9 @@ class World:
         Tier, "tiers", ("name",), changes_from="per_transaction", contested=("name",)
     )
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
+    # What the devices of a customer paid on the last day. The lock on the wallet protects it.
+    device_days = Lookup[UUID, DeviceDay]()
+    device_payments = Additions(DevicePayment, "device_payments", kept=("payment_id",))
     # The merchant whose sandbox customer this is.
     sandbox_shops = Lookup[UUID, str]()
     # How many keys a wallet ever had, and how many can be used. Its lock protects them.

@@ -16,6 +16,7 @@ from laari.cli.terminal.secret_input import password_options, printed, refuse_we
 from laari.errors import LaariError
 from laari.operations.customers import (
     CUSTOMER,
+    END_DEVICES,
     END_PASSKEYS,
     FREEZE,
     SET_TIER,
@@ -217,4 +218,4 @@ async def _matching(service: Service, written: str) -> list[Holder]:
     return found
 
 
-add_commands(customer, SET_TIER, FREEZE, UNFREEZE, END_PASSKEYS)
+add_commands(customer, SET_TIER, FREEZE, UNFREEZE, END_PASSKEYS, END_DEVICES)

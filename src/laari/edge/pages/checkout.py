@@ -4,21 +4,32 @@ An overdue payment is shown as expired and left as it is.
 """
 
 from datetime import timedelta
+from uuid import UUID
 
+from laari.edge.pages.cookies import DEVICE
 from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes
 from laari.edge.pages.login import is_fresh
+from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.tills.references import SCAN, is_reference
 from laari.http.messages import Reply
 from laari.rules import terms
+from laari.rules.actors import Payer
+from laari.rules.calendar import local_day
 from laari.rules.ids import is_token
 from laari.rules.merchants.offline import digits_of, minute_of, secret_context
+from laari.rules.payments.device_payments import PayWithDevice, running_day
 from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
+from laari.rules.people.contacts import masked_payer
 from laari.rules.records.payments import Payment, Refund
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
+from laari.store.people.sessions import CustomerSession
 from laari.store.reads import refunds
+from laari.store.reads.people import remembered_devices
+from laari.store.reads.people.remembered_devices import DeviceSession
 from laari.store.reads.tills import records
 from laari.store.secrets import opened
 
@@ -32,6 +43,22 @@ class CheckoutRequest(LinkedRequest[Payment]):
         payment = await self.backend.payments_by_token.get(token) if is_token(token) else None
         return payment if payment is not None and payment.kind != "charge" else None
 
+    async def find_device(self) -> DeviceSession | None:
+        """The device that the customer lets pay without the password, if it is remembered."""
+        token = self.cookie(DEVICE)
+        is_live = self.asked.tenant.mode == "live" and self.asked.state == "pending"
+        if token is None or not is_live or not self.device_limit:
+            return None
+        find = remembered_devices.session
+        found = await self.backend.ask(find, self.backend.master_key, token, self.now)
+        if found is not None:
+            self.count(found.customer_id)
+        return found
+
+    @property
+    def device_limit(self) -> int:
+        return self.backend.settings.remembered_device_daily_limit
+
     async def refused_words(self, refusal: Refusal, account: int) -> str:
         return await refused_words(self, self.asked, refusal, account)
 
@@ -40,6 +67,7 @@ async def show(request: CheckoutRequest) -> Reply:
     asked, payment = request.asked, request.asked.row
     wallets = request.backend.wallets
     payer = await request.decider() if request.is_open else None
+    ask_password = payer is not None and not is_fresh(request, payer)
     wallet_status = payer and await wallets.get(payer.account)
     has_controls = request.is_open and asked.tenant.mode == "sandbox"
     sandbox = await wallets.get(asked.tenant.sandbox_account) if has_controls else None
@@ -55,9 +83,43 @@ async def show(request: CheckoutRequest) -> Reply:
         wallet_status=wallet_status,
         is_frozen=wallet_status and seen_by_customer(wallet_status.wallet).frozen_at,
         sandbox=sandbox,
-        ask_password=payer is not None and not is_fresh(request, payer),
+        ask_password=ask_password,
+        device=await _offered_device(request, payer) if payer is None or ask_password else None,
         blocks=wallet_status and await blocks_in_words(request, wallet_status, asked),
     )
+
+
+async def _offered_device(request: CheckoutRequest, payer: CustomerSession | None) -> str | None:
+    """Whose device it is, as far as they know themselves, if it may pay this amount now.
+
+    The page does not offer again what was refused.
+    """
+    was_refused = request.path.endswith("/device")
+    device = None if was_refused else await request.find_device()
+    if device is None or (payer is not None and payer.customer_id != device.customer_id):
+        return None
+    left = request.device_limit - running_day(device.last, local_day(request.now)).spent
+    is_frozen = device.frozen_at is not None and not device.frozen_silently
+    if is_frozen or request.asked.row.amount > left:
+        return None
+    return masked_payer(device.customer, device.mobile, device.account)
+
+
+async def _pay_with_device(request: CheckoutRequest) -> Reply | Problem:
+    """The reason of a refusal would tell something about the wallet: it is not said."""
+    device = await request.find_device()
+    if device is None:
+        return request.go(request.address)
+
+    def pay(tenant: Tenant, payment_id: UUID, payer: Payer) -> PayWithDevice:
+        limit = request.device_limit
+        own = (device.id, device.digest, device.customer_id)
+        return PayWithDevice(tenant, payment_id, payer, *own, limit)
+
+    outcome = await request.decide(pay, device.payer)
+    if isinstance(outcome, Reply):
+        return outcome
+    return FormProblem(409, request.language.text("devices.refused"), outcome.retry_after)
 
 
 async def _digits(request: CheckoutRequest, payment: Payment) -> str | None:
@@ -93,6 +155,7 @@ ROUTES = [
     # The button says the amount: one answer of the authenticator logs in and pays.
     *linked_routes(CheckoutRequest, show, then=_PAY),
     PageRoute(CheckoutRequest, "/pay", post=_PAY, page=show),
+    PageRoute(CheckoutRequest, "/device", post=_pay_with_device, page=show),
     PageRoute(CheckoutRequest, "/decline", post=decided(RejectPayment), page=show),
     PageRoute(CheckoutRequest, "/sandbox/{action}", post=_CUSTOMER_CONTROLS, page=show),
 ]

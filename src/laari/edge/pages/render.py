@@ -14,7 +14,7 @@ from laari.edge.pages.bidi import closed, escaped_json, isolated_value
 from laari.edge.pages.language import LANGUAGES, Language
 from laari.rules import terms
 from laari.rules.banking.banks import BANKS
-from laari.rules.calendar import MALDIVES, show
+from laari.rules.calendar import MALDIVES, show, start_of
 from laari.rules.day_ranges import PRESETS
 from laari.rules.money import money_text, rufiyaa
 
@@ -86,6 +86,12 @@ def _moment(context: Context, value: datetime) -> Markup:
     return moment(value, context["language"])
 
 
+@pass_context
+def _whole_day(context: Context, value: date) -> Markup:
+    language: Language = context["language"]
+    return day(start_of(value), language)
+
+
 def own(text: str) -> Markup:
     """Text that somebody else wrote: its direction does not affect the text around it."""
     return Markup('<bdi dir="auto">{}</bdi>').format(closed(text))
@@ -104,7 +110,7 @@ _ENVIRONMENT.globals.update(
     t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS, banks=BANKS, terms=terms
 )
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
-_ENVIRONMENT.filters.update(short_day=short_day)
+_ENVIRONMENT.filters.update(short_day=short_day, whole_day=_whole_day)
 # `exact` keeps every character: for the value of a form field and the address of a link.
 _ENVIRONMENT.filters.update(own=own, exact=escape, percent=percent, json_text=escaped_json)
 

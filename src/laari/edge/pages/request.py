@@ -23,7 +23,7 @@ from laari.edge.backend import Backend
 from laari.edge.input.multipart import UploadedFile
 from laari.edge.load.live import Key
 from laari.edge.load.token_buckets import Bucket, named_bucket
-from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
+from laari.edge.pages.cookies import full_name, own_cookies, set_cookie
 from laari.edge.pages.devices import device_of
 from laari.edge.pages.language import ENGLISH, Language, choose
 from laari.edge.pages.render import render
@@ -182,16 +182,16 @@ class PageRequest:
     def keep_language(self, language: Language) -> None:
         self.keep_cookie(_LANGUAGE_COOKIE, language.code, LANGUAGE_SECONDS)
 
-    # Cookies. With https, the prefix `__Host-` binds them to this host.
+    # Cookies.
 
     def cookie(self, name: str) -> str | None:
         return self._cookies.get(self._cookie_name(name))
 
     def _cookie_name(self, name: str) -> str:
-        return HOST_PREFIX + name if self.http.secure else name
+        return full_name(name, secure=self.http.secure)
 
     def keep_cookie(self, name: str, value: str, seconds: int | None = None) -> None:
-        self._set.append((self._cookie_name(name), value, seconds))
+        self._set.append((name, value, seconds))
 
     @property
     def _own_session_cookie(self) -> str:

@@ -7,12 +7,11 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import terms
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import CaseContent, send
 from laari.rules.needs import Needs
-from laari.rules.people.customers import is_themselves
 from laari.rules.people.permissions import lacks
 from laari.rules.records.people import Case
 from laari.rules.records.tenants import Mode

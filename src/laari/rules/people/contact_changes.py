@@ -16,7 +16,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ids
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import (
@@ -27,10 +27,9 @@ from laari.rules.messages import (
     send,
 )
 from laari.rules.needs import Needs
-from laari.rules.people.customers import is_themselves
-from laari.rules.people.log_ins import no_log_in, withdraw_link
+from laari.rules.people.log_ins import withdraw_link
 from laari.rules.people.permissions import lacks
-from laari.rules.people.persons import end_sessions
+from laari.rules.people.persons import end_sessions, no_log_in
 from laari.rules.records.messages import Channel, Recipient
 from laari.rules.records.people import ContactChange, ContactKind, Customer, CustomerId
 from laari.rules.records.tenants import Mode

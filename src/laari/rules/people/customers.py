@@ -5,22 +5,16 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
-from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.journal import Act, write_setting
 from laari.rules.needs import Needs
-from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.permissions import lacks
+from laari.rules.people.persons import no_log_in
 from laari.rules.records.messages import Language
 from laari.rules.records.people import Customer, CustomerId, CustomerNote
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
-
-
-def is_themselves(actor: Actor, customer_id: UUID) -> bool:
-    """Whether the actor is this customer, who is logged in."""
-    return (actor.kind, actor.name) == ("customer", show_id(CUSTOMER, customer_id))
 
 
 @dataclass(frozen=True, slots=True)

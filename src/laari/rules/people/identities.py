@@ -18,8 +18,8 @@ from laari.rules.calendar import read_date
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, remove_setting, write_setting
 from laari.rules.needs import Needs
-from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.permissions import lacks
+from laari.rules.people.persons import no_log_in
 from laari.rules.records.people import CustomerId, CustomerIdentity, CustomerNote
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World

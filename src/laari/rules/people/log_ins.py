@@ -12,9 +12,10 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, write_setting
 from laari.rules.needs import Needs
-from laari.rules.people.passkey_ends import end_passkeys
+from laari.rules.people.passkeys import end_passkeys
 from laari.rules.people.permissions import lacks
-from laari.rules.people.persons import end_sessions, prove
+from laari.rules.people.persons import end_sessions, no_log_in, prove
+from laari.rules.people.remembered_devices import end_devices, forget_devices
 from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
@@ -67,7 +68,10 @@ class ResetPassword(Command[int]):
 
 @dataclass(frozen=True, slots=True)
 class EndSessions(Command[int]):
-    """The operator ends all sessions of somebody; the result is their number."""
+    """The operator ends all sessions of somebody; the result is their number.
+
+    A remembered device of a customer would pay without one: it ends too.
+    """
 
     actor: Actor
     whose: Whose
@@ -82,6 +86,8 @@ class EndSessions(Command[int]):
         rows = world.customers if isinstance(self.whose, CustomerId) else world.persons
         if rows.get(self.whose.id) is None:
             return no_log_in(self.whose)
+        if isinstance(self.whose, CustomerId):
+            end_devices(world, self.actor, world.customers[self.whose.id])
         ended = end_sessions(world, self.whose.id)
         if ended:
             note(
@@ -112,12 +118,6 @@ def may_not_help(world: World, actor: Actor, whose: Whose) -> Refusal | None:
     return None
 
 
-def no_log_in(whose: Whose) -> Refusal:
-    kind = "customer" if isinstance(whose, CustomerId) else "person"
-    message = f"The {kind} {show_whose(whose)} has no log-in, or no {kind} has this id."
-    return refuse("conflict", message)
-
-
 def password_hash_of(world: World, whose: Whose) -> str | None:
     if isinstance(whose, CustomerId):
         customer = world.customers.get(whose.id)
@@ -132,7 +132,7 @@ def set_password(
     """Sets the password of somebody whom the batch has locked, and ends all sessions.
 
     It returns their number. A link to set the old password again would outlive it, and so would a
-    passkey that somebody with the old password has added.
+    passkey or a remembered device that somebody with the old password has added.
     """
     if isinstance(whose, CustomerId):
         customer = world.customers[whose.id]
@@ -150,6 +150,7 @@ def set_password(
             mode=customer.mode,
         )
         end_passkeys(world, Act(actor, "passkey.end"), customer)
+        forget_devices(world, actor, customer)
     else:
         person = replace(
             world.persons[whose.id],

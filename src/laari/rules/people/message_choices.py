@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.money import MAX_MONEY
 from laari.rules.needs import Needs
-from laari.rules.people.customers import is_themselves
-from laari.rules.people.log_ins import no_log_in
+from laari.rules.people.persons import no_log_in
 from laari.rules.records.messages import MessageChoice
 from laari.rules.records.people import CustomerId, CustomerMessages, PersonMessages, Whose
 from laari.rules.refusals import Refusal, invalid, refuse

@@ -13,23 +13,15 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import terms
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
-from laari.rules.journal import Act
+from laari.rules.journal import Act, write_setting
 from laari.rules.master_key import bind
-from laari.rules.messages import PasskeyContent, send
+from laari.rules.messages import tell_access
 from laari.rules.needs import Needs
-from laari.rules.people.customers import is_themselves
-from laari.rules.people.log_ins import no_log_in
 from laari.rules.people.passkey_challenges import Digest, ForAdding, ForLogIn, made_at
-from laari.rules.people.passkey_ends import (
-    end_passkey,
-    end_passkeys,
-    usable_passkeys,
-    write_passkey,
-)
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.records.messages import MessageKind
+from laari.rules.people.persons import no_log_in
 from laari.rules.records.people import Customer, CustomerId, Passkey, show_whose
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
@@ -93,8 +85,8 @@ class AddPasskey(Command[Passkey]):
         passkey = replace(passkey, binding=_bind(world.digest, passkey))
         world.passkey_ids[self.credential] = passkey.id
         world.passkeys_of[customer.id] |= {passkey.id}
-        write_passkey(world, Act(self.actor, "passkey.add"), customer, passkey)
-        _tell(world, customer, "passkey_added", [passkey])
+        _write(world, Act(self.actor, "passkey.add"), customer, passkey)
+        tell_access(world, customer, "passkey_added", [passkey.name])
         return passkey
 
 
@@ -167,8 +159,8 @@ class EndPasskey(Command[Passkey]):
         if not is_themselves(self.actor, self.customer_id) or self.passkey_id not in usable:
             return refuse("not_found")
         customer, passkey = world.customers[self.customer_id], world.passkeys[self.passkey_id]
-        end_passkey(world, Act(self.actor, "passkey.end"), customer, passkey)
-        _tell(world, customer, "passkey_ended", [passkey])
+        _end(world, Act(self.actor, "passkey.end"), customer, passkey)
+        tell_access(world, customer, "passkey_ended", [passkey.name])
         return passkey
 
 
@@ -192,20 +184,42 @@ class EndPasskeys(Command[int]):
             return no_log_in(CustomerId(self.customer_id))
         ended = end_passkeys(world, Act(self.actor, "passkey.end"), customer)
         if ended:
-            _tell(world, customer, "passkey_ended", ended)
+            tell_access(world, customer, "passkey_ended", [passkey.name for passkey in ended])
         return len(ended)
+
+
+def usable_passkeys(world: World, customer_id: UUID) -> list[Passkey]:
+    """Those of a customer whom the batch has locked, in the order in which they were added."""
+    found = [world.passkeys[passkey_id] for passkey_id in world.passkeys_of[customer_id]]
+    return sorted(found, key=lambda passkey: (passkey.added_at, passkey.id))
+
+
+def end_passkeys(world: World, act: Act, customer: Customer) -> list[Passkey]:
+    """Ends all of them, and returns them."""
+    found = usable_passkeys(world, customer.id)
+    for passkey in found:
+        _end(world, act, customer, passkey)
+    return found
+
+
+def _end(world: World, act: Act, customer: Customer, passkey: Passkey) -> None:
+    """It stays in the table, so that its credential never counts again."""
+    _write(world, act, customer, replace(passkey, ended_at=world.now))
+    world.passkeys_of[customer.id] -= {passkey.id}
+
+
+def _write(world: World, act: Act, customer: Customer, passkey: Passkey) -> None:
+    write_setting(
+        world,
+        World.passkeys,
+        passkey,
+        act,
+        merchant_id=world.sandbox_shops.get(customer.id),
+        mode=customer.mode,
+    )
 
 
 def _bind(digest: Digest, passkey: Passkey) -> bytes:
     """Ties the public key to the credential and the customer: a moved key opens no wallet."""
     owner = show_whose(CustomerId(passkey.customer_id))
     return bind(digest, passkey.public_key, passkey.credential.hex(), owner)
-
-
-def _tell(world: World, customer: Customer, kind: MessageKind, passkeys: list[Passkey]) -> None:
-    """Sandbox customers are nobody: they get no messages."""
-    if customer.mode != "live":
-        return
-    names = ", ".join(passkey.name for passkey in passkeys)
-    content = PasskeyContent(names, world.now, f"{world.origin}/app/forgotten")
-    send(world, customer.recipient, kind, content)

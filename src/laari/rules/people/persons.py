@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules.journal import Act, remove_setting, write_setting
-from laari.rules.records.people import LogIn, Person
+from laari.rules.records.people import CustomerId, LogIn, Person, Whose, show_whose
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 
@@ -133,3 +133,9 @@ def remove_person(world: World, act: Act, person: Person) -> int:
     remove_setting(world, World.persons, person, act)
     world.person_ids.pop(person.email, None)
     return ended
+
+
+def no_log_in(whose: Whose) -> Refusal:
+    kind = "customer" if isinstance(whose, CustomerId) else "person"
+    message = f"The {kind} {show_whose(whose)} has no log-in, or no {kind} has this id."
+    return refuse("conflict", message)

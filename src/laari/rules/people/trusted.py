@@ -11,12 +11,11 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import terms
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
 from laari.rules.needs import Needs
-from laari.rules.people.customers import is_themselves
 from laari.rules.records.messages import Recipient
 from laari.rules.records.people import Customer, TrustedPerson
 from laari.rules.refusals import Refusal, invalid, refuse

@@ -54,6 +54,8 @@ MessageKind = Literal[
     "new_device",
     "passkey_added",
     "passkey_ended",
+    "device_remembered",
+    "device_forgotten",
     "password_link",
     "password_code",
     "signup_code",

@@ -1,6 +1,6 @@
 """The ids and records of customers and people."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -284,3 +284,32 @@ class Passkey(Struct, frozen=True):
     counter: int = 0  # of the last use, by the authenticator; some always say 0
     challenged_at: datetime | None = None  # when the challenge of the last use was made
     used_at: datetime | None = None
+
+
+class RememberedDevice(Struct, frozen=True):
+    """A browser that pays small amounts for a customer without the password."""
+
+    id: UUID
+    digest: bytes  # of its token
+    binding: bytes  # of the digest to the customer
+    customer_id: UUID
+    name: str  # for people
+    added_at: datetime
+    ended_at: datetime | None = None
+
+
+class DevicePayment(Struct, frozen=True):
+    """What a remembered device paid; never changed, never deleted."""
+
+    payment_id: UUID
+    device_id: UUID
+    customer_id: UUID
+    day: date
+    amount: int
+
+
+class DeviceDay(NamedTuple):
+    """The last day on which devices of a customer paid, and the sum of that day."""
+
+    day: date
+    spent: int

@@ -9,6 +9,7 @@ from laari.rules.journal import (
     MERCHANT,
     OAUTH_CLIENT,
     PASSKEY,
+    REMEMBERED_DEVICE,
     REUSABLE_LINK,
     SCHEDULED_FEES,
     TENANT,
@@ -19,7 +20,7 @@ from laari.rules.journal import (
     WALLET,
     WALLET_KEY,
 )
-from laari.store.audit.coverage import Covered, Journal
+from laari.store.audit.coverage import Covered, Journal, Kept
 
 _OWN_ONLY = "It can only prolong or shorten what its own person has."
 _USE = "It is only shown: the last use."
@@ -167,6 +168,13 @@ TABLES = {
             "more.": "counter challenged_at",
             _USE: "used_at",
         },
+    ),
+    "remembered_devices": Covered(
+        journal=Journal.of(REMEMBERED_DEVICE, "'dev_' || encode(uuid_send(r.id), 'hex')", "id"),
+        keyed="binding",
+    ),
+    "device_payments": Covered(
+        kept=Kept("payment_id", "payment_id device_id customer_id day amount")
     ),
     "password_links": Covered(
         keyed="whose kind digest binding code_digest",

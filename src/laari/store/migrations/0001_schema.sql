@@ -656,6 +656,37 @@ CREATE TRIGGER passkeys_keep BEFORE DELETE OR TRUNCATE ON passkeys
 CREATE TRIGGER passkeys_end_once BEFORE UPDATE ON passkeys
     FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_change();
 
+-- Remembered devices: browsers that pay small amounts for a customer without the password, up to a sum
+-- of each day. Ended ones stay, because payments name them.
+CREATE TABLE remembered_devices (
+    id uuid PRIMARY KEY,
+    digest bytea NOT NULL UNIQUE CHECK (length(digest) = 32),  -- of the token
+    binding bytea NOT NULL CHECK (length(binding) = 32),  -- of the digest to the customer
+    customer_id uuid NOT NULL REFERENCES customers,
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 50),
+    added_at timestamptz NOT NULL,
+    ended_at timestamptz
+);
+CREATE INDEX remembered_devices_by_customer ON remembered_devices (customer_id)
+    WHERE ended_at IS NULL;
+CREATE TRIGGER remembered_devices_keep BEFORE DELETE OR TRUNCATE ON remembered_devices
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER remembered_devices_end_once BEFORE UPDATE ON remembered_devices
+    FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_change();
+
+-- What remembered devices paid. Under the lock on the wallet, the sum of a customer and day decides.
+CREATE TABLE device_payments (
+    payment_id uuid PRIMARY KEY,
+    device_id uuid NOT NULL REFERENCES remembered_devices,
+    customer_id uuid NOT NULL REFERENCES customers,
+    day date NOT NULL,  -- in the Maldives
+    amount bigint NOT NULL CHECK (amount > 0)
+);
+CREATE INDEX device_payments_by_customer ON device_payments (customer_id, day);
+CREATE INDEX device_payments_by_device ON device_payments (device_id, day);
+CREATE TRIGGER device_payments_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON device_payments
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
 -- Links and codes for a forgotten password: one at a time for each customer and person. It is
 -- deleted when it is used, and purged when it has expired.
 CREATE TABLE password_links (
@@ -1797,6 +1828,9 @@ BEGIN
             SELECT c.mode, t.merchant_id INTO only_in, owner
             FROM customers c LEFT JOIN tenants t ON t.id = c.sandbox_of
             WHERE c.id = (found ->> 'customer_id')::uuid;
+        WHEN 'remembered_devices' THEN
+            object := 'dev_' || replace(found ->> 'id', '-', '');
+            only_in := 'live';
         WHEN 'wallet_keys' THEN
             object := substr(found ->> 'digest', 3);  -- without \x
             SELECT w.mode, t.merchant_id INTO only_in, owner
@@ -1887,6 +1921,11 @@ CREATE TRIGGER passkeys_journal AFTER INSERT OR DELETE OR UPDATE OF id, customer
     ON passkeys FOR EACH ROW EXECUTE FUNCTION journal_change('passkey', 'customer_id', '#credential',
         '#public_key', 'name', 'added_at', 'ended_at');
 
+CREATE TRIGGER remembered_devices_journal AFTER INSERT OR DELETE OR UPDATE OF id, customer_id,
+        digest, name, added_at, ended_at
+    ON remembered_devices FOR EACH ROW EXECUTE FUNCTION journal_change('remembered_device',
+        'customer_id', '#digest', 'name', 'added_at', 'ended_at');
+
 CREATE TRIGGER tills_journal AFTER INSERT OR DELETE OR UPDATE
     ON tills FOR EACH ROW EXECUTE FUNCTION journal_change('till', 'tenant_id', 'name', 'token',
         'created_at', '#secret_encrypted', 'active', 'pairing_digest', 'pairing_expires_at');
@@ -1942,8 +1981,8 @@ BEGIN
         SELECT attrelid::regclass AS name, attname
         FROM pg_attribute
         WHERE attnum > 0 AND NOT attisdropped AND attrelid = ANY (ARRAY[
-            'authorizations', 'deliveries', 'delivery_attempts', 'events', 'journal', 'messages',
-            'payment_requests', 'payments', 'reference_claims', 'refunds', 'saved_responses',
+            'authorizations', 'deliveries', 'delivery_attempts', 'device_payments', 'events', 'journal',
+            'messages', 'payment_requests', 'payments', 'reference_claims', 'refunds', 'saved_responses',
             'transactions', 'transfers', 'wallet_windows', 'wallets'
         ]::regclass[])
         ORDER BY attrelid, attnum

@@ -8,10 +8,11 @@ from laari.edge.pages.login import change_password, log_in_customer
 from laari.edge.pages.passkeys import log_in as passkey_log_in
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
-from laari.edge.pages.wallet import details, passkeys
+from laari.edge.pages.wallet import details, devices, passkeys
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
 from laari.rules.people.customers import SetLanguage
+from laari.rules.people.remembered_devices import ForgetDevices
 from laari.rules.records.messages import Language
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
@@ -49,8 +50,12 @@ async def log_out(request: WalletRequest) -> Reply:
     return request.go(f"/app/login?mode={request.customer.mode}")
 
 
-async def log_out_everywhere(request: WalletRequest) -> Reply:
-    """For a lost phone, or a browser that was left open."""
+async def log_out_everywhere(request: WalletRequest) -> Reply | Problem:
+    """For a lost phone, or a browser that was left open: it does not pay any more either."""
+    command = ForgetDevices(request.actor, request.customer.customer_id)
+    outcome = await request.backend.spine.submit(command)
+    if isinstance(outcome, Refusal):
+        return FormProblem(outcome.status, request.language.text("login.busy"), outcome.retry_after)
     await request.backend.write(logins.end_all, request.customer.whose)
     return await log_out(request)
 
@@ -71,7 +76,8 @@ async def show_password(request: WalletRequest) -> Reply:
         trust=await ask(trusted.of_customer, customer_id, request.now),
         trusting=await ask(trusted.trusting, customer_id, request.now),
         passkeys=await passkeys.own_passkeys(request),
-        passkey_name=passkeys.suggested_name(request),
+        devices=await devices.own_devices(request),
+        device_name=passkeys.suggested_name(request),
     )
 
 
@@ -123,7 +129,13 @@ ROUTES: Routes = [
         page=show_login,
     ),
     PageRoute(WalletRequest, "/logout", post=log_out, own=True),
-    PageRoute(WalletRequest, "/logout/everywhere", post=log_out_everywhere, own=True),
+    PageRoute(
+        WalletRequest,
+        "/logout/everywhere",
+        post=log_out_everywhere,
+        page=show_password,
+        own=True,
+    ),
     PageRoute(WalletRequest, "/password", get=show_password, post=set_password, own=True),
     PageRoute(WalletRequest, "/messages", post=choose_messages, page=show_password, own=True),
     PageRoute(WalletRequest, "/language", post=choose_language, page=show_password, own=True),
@@ -138,6 +150,8 @@ ROUTES: Routes = [
     ),
     PageRoute(WalletRequest, "/password/passkeys", post=passkeys.add, page=show_password),
     PageRoute(WalletRequest, "/password/passkeys/{id}/end", post=passkeys.end, page=show_password),
+    PageRoute(WalletRequest, "/password/devices", post=devices.remember, page=show_password),
+    PageRoute(WalletRequest, "/password/devices/{id}/end", post=devices.forget, page=show_password),
     PageRoute(WalletRequest, "/password/sessions/{id}", post=end_session, own=True),
     PageRoute(WalletRequest, "/password/end-others", post=end_other_sessions, own=True),
 ]

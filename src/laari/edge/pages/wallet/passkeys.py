@@ -31,6 +31,14 @@ def suggested_name(request: WalletRequest) -> str:
     return (device_of(request.http.headers.get(b"user-agent", "")) or "")[:MAX_NAME]
 
 
+def read_name(request: WalletRequest, problem: str, most: int) -> str:
+    """The form's name; `problem` is the text if it has none, or a longer one."""
+    name = " ".join(request.form.get("name", "").split())
+    if not 1 <= len(name) <= most or not name.isprintable():
+        raise RefusedForm(FormProblem(422, request.language.text(problem, most=most)))
+    return name
+
+
 async def begin(request: WalletRequest) -> Reply | Problem:
     """After the password, what a script gives to the browser. Nothing is stored."""
     ours, customer = party(request), request.customer
@@ -76,9 +84,7 @@ async def show_refused(request: WalletRequest) -> Reply:
 
 async def add(request: WalletRequest) -> Reply | Problem:
     text = request.language.text
-    name = " ".join(request.form.get("name", "").split())
-    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        return FormProblem(422, text("passkeys.no_name", most=MAX_NAME))
+    name = read_name(request, "passkeys.no_name", MAX_NAME)
     made = await _verified(request)
     outcome = await request.backend.spine.submit(
         AddPasskey(

@@ -13,6 +13,7 @@ from laari.store.reads.people import (
     passkeys,
     password_links,
     persons,
+    remembered_devices,
     second_factors,
 )
 
@@ -51,7 +52,8 @@ LOADERS: dict[object, Loader] = {
     World.factor_required: by_query(World.factor_required, second_factors.required),
     # After the lock on the person or customer: no session begins meanwhile.
     World.log_ins_of: by_query(World.log_ins_of, persons.sessions),
-    # After the lock on the customer: no passkey is added meanwhile.
+    # After the lock on the customer: no passkey or device is added meanwhile.
     World.passkeys_of: by_query(World.passkeys_of, passkeys.usable),
     World.passkey_ids: by_query(World.passkey_ids, passkeys.ids),
+    World.devices_of: by_query(World.devices_of, remembered_devices.usable),
 }

@@ -7,7 +7,7 @@ from laari.rules.world import World
 from laari.store.batch.loaders.loader import Loader, by_key, by_query, by_query_for_each
 from laari.store.batch.loaders.turns import lock_in_turn
 from laari.store.reads import messages
-from laari.store.reads.people import cases, customers, wallet_keys
+from laari.store.reads.people import cases, customers, remembered_devices, wallet_keys
 from laari.store.reads.recipients import contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import lines_by_tid, topups_by_slip
@@ -48,6 +48,8 @@ LOADERS: dict[object, Loader] = {
     World.sandbox_shops: by_query(World.sandbox_shops, customers.sandbox_shops),
     # After the lock on the wallet: two keys that are made at once count in turn.
     World.wallet_key_counts: by_query_for_each(World.wallet_key_counts, wallet_keys.counts),
+    # After the lock on the wallet: no device pays meanwhile.
+    World.device_days: by_query(World.device_days, remembered_devices.last_days),
     # After the lock on the customer.
     World.line_cases: _load_line_cases,
     World.open_cases: by_query_for_each(World.open_cases, cases.open_of),

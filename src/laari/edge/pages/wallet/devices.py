@@ -1,0 +1,54 @@
+"""The remembered devices on the account page: they pay small amounts without the password."""
+
+from laari.edge.pages.cookies import DEVICE
+from laari.edge.pages.login import confirm
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.wallet.passkeys import read_name
+from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
+from laari.http.messages import Reply
+from laari.rules import ids, terms
+from laari.rules.people.remembered_devices import MAX_NAME, ForgetDevice, RememberDevice
+from laari.rules.refusals import Refusal
+from laari.store.people import logins
+from laari.store.reads.people import remembered_devices
+from laari.store.reads.people.remembered_devices import ListedDevice
+
+
+async def own_devices(request: WalletRequest) -> list[ListedDevice]:
+    find, customer = remembered_devices.of_customer, request.customer
+    return await request.backend.ask(find, customer.customer_id, request.now)
+
+
+async def remember(request: WalletRequest) -> Reply | Problem:
+    limit = request.backend.settings.remembered_device_daily_limit
+    if not limit or request.customer.mode != "live":
+        return request.no_such_page()
+    text, customer = request.language.text, request.customer
+    name = read_name(request, "devices.no_name", MAX_NAME)
+    password_hash = await request.backend.ask(logins.password_hash_of, customer.whose)
+    await confirm(request, customer, always=True)
+    assert password_hash is not None  # the password fitted it, or one that came after it
+    outcome = await request.backend.spine.submit(
+        RememberDevice(request.actor, customer.customer_id, name, password_hash, limit)
+    )
+    if not isinstance(outcome, Refusal):
+        seconds = int(terms.REMEMBERED_DEVICE_LIFE.total_seconds())
+        request.keep_cookie(DEVICE, outcome.token, seconds)
+        return request.go(f"{PASSWORD}?done=device")
+    if outcome.code == "rate_limited":
+        return FormProblem(422, text("devices.too_many", count=terms.REMEMBERED_DEVICES))
+    return FormProblem(outcome.status, text("devices.not_remembered"), outcome.retry_after)
+
+
+async def forget(request: WalletRequest) -> Reply | Problem:
+    """A device of another customer does not exist here."""
+    device_id = ids.read_id("", request.params["id"])
+    if device_id is None:
+        return request.no_such_page()
+    command = ForgetDevice(request.actor, request.customer.customer_id, device_id)
+    outcome = await request.backend.spine.submit(command)
+    if not isinstance(outcome, Refusal):
+        return request.go(f"{PASSWORD}?done=undevice")
+    if outcome.code == "not_found":
+        return request.no_such_page()
+    return FormProblem(outcome.status, request.language.text("login.busy"), outcome.retry_after)
