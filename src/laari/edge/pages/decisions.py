@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from laari.edge.load.live import OnePayment
-from laari.edge.pages.login import confirm, log_in_customer
+from laari.edge.pages.login import log_in_customer
 from laari.edge.pages.passkeys import log_in as passkeys
 from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
 from laari.edge.pages.routes import FormHandler, Handler, PageRoute
@@ -140,7 +140,7 @@ async def show_status(request: AnyDecision) -> Reply:
 
 
 def decided(decision: Decision, *states: str, confirmed: bool = False) -> FormHandler[AnyDecision]:
-    """The customer's decision in one of these states, or any; `confirmed` by a recent password."""
+    """The customer's decision in one of these states, or any; `confirmed` not long ago."""
 
     async def handle(request: AnyDecision) -> Reply | Problem:
         customer = await request.decider()
@@ -148,7 +148,7 @@ def decided(decision: Decision, *states: str, confirmed: bool = False) -> FormHa
             # Logged out, or decided elsewhere, after the page was shown.
             return request.go(request.address)
         if confirmed:
-            await confirm(request, customer)
+            await passkeys.confirm(request, customer)
         return await request.decide(decision, customer.payer)
 
     return handle

@@ -35,6 +35,7 @@ class CustomerSession(NamedTuple):
     account: int
     must_change: bool  # the password, before anything else
     language: Language
+    has_passkey: bool
 
     @property
     def whose(self) -> CustomerId:
@@ -70,7 +71,8 @@ async def of_customer(
     """The session with this token, if it is valid everywhere or for this page."""
     row = await connection.fetchrow(
         "SELECT s.binding, s.page, s.digest, s.authenticated_at, s.seen_at, c.id, c.name, "
-        "c.mode, w.account, c.password_must_change, c.language "
+        "c.mode, w.account, c.password_must_change, c.language, "
+        "EXISTS (SELECT FROM passkeys k WHERE k.customer_id = c.id AND k.ended_at IS NULL) "
         "FROM sessions s JOIN customers c ON c.id = s.customer_id "
         "JOIN wallets w ON w.customer_id = c.id "
         f"WHERE s.digest = $1 AND {_OPEN} AND (s.page IS NULL OR s.page = $4)",

@@ -1,4 +1,4 @@
-"""The log-in with a passkey, to the wallet or on a page of a payment or an approval."""
+"""The log-in with a passkey, to the wallet or on a page, and its answer instead of the password."""
 
 import os
 
@@ -9,7 +9,8 @@ from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
 from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser
-from laari.edge.pages.login import WRONG, demand, throttle
+from laari.edge.pages.login import WRONG, demand, is_fresh, throttle
+from laari.edge.pages.login import confirm as confirm_by_password
 from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
@@ -19,7 +20,9 @@ from laari.rules.people.passkeys import UsePasskey
 from laari.rules.records.people import CustomerId
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
+from laari.store.people import sessions
 from laari.store.people.logins import Login
+from laari.store.people.sessions import CustomerSession
 from laari.store.reads.people import passkeys
 from laari.store.reads.people.passkeys import WithPassword
 from laari.store.secrets import keys_of
@@ -55,25 +58,47 @@ async def show_options(request: PageRequest, mode: Mode) -> Reply:
 
 async def log_in(request: PageRequest, mode: Mode) -> None:
     """Logs in the customer with the passkey that has answered the challenge."""
-    address = client_prefix(request.http.client)
-    throttle(request, [throttle_bucket(terms.PASSWORDS_PER_ADDRESS, "passkey address", address)])
-    rank, used = demand(request), read_used(request.form)
-    found = None
-    if used is not None:
-        found = await request.backend.ask(passkeys.by_credential, used.credential)
-    if used is None or found is None:
-        raise RefusedForm(refused(request))
-    whose = CustomerId(found.passkey.customer_id)
-    login = Login(whose, found.password_hash)
-    is_known = known_browser(request, login) is not None
-    bound = _bound(request, mode)
-    if not await _counts(request, bound, used, found, FIRST if is_known else rank):
-        request.backend.failed_logins.note(whose, request.now)
-        raise RefusedForm(refused(request))
-    if not await request.start_session(whose, found.password_hash, is_new=not is_known):
+    found = await _answered(request, mode, "refused")
+    login = _login_of(found)
+    is_new = known_browser(request, login) is None
+    if not await request.start_session(login.whose, found.password_hash, is_new=is_new):
         # The password was changed after it was read.
         raise RefusedForm(refused(request))
     remember_browser(request, login)
+
+
+async def confirm(request: PageRequest, session: CustomerSession) -> None:
+    """Verifies the form's answer of a passkey, or its password, unless one was given recently."""
+    if "credential" not in request.form or is_fresh(request, session):
+        await confirm_by_password(request, session)
+        return
+    found = await _answered(request, session.mode, "not_confirmed")
+    noted = found.passkey.customer_id == session.customer_id and await request.backend.write(
+        sessions.note_authenticated, session, request.now, found.password_hash
+    )
+    if not noted:  # another customer's, or the password was changed after it was read
+        raise RefusedForm(refused(request, "not_confirmed"))
+
+
+def _login_of(found: WithPassword) -> Login:
+    return Login(CustomerId(found.passkey.customer_id), found.password_hash)
+
+
+async def _answered(request: PageRequest, mode: Mode, problem: str) -> WithPassword:
+    """The passkey that has answered the challenge in this browser and on this page."""
+    address = client_prefix(request.http.client)
+    throttle(request, [throttle_bucket(terms.PASSWORDS_PER_ADDRESS, "passkey address", address)])
+    rank, used, found = demand(request), read_used(request.form), None
+    if used is not None:
+        found = await request.backend.ask(passkeys.by_credential, used.credential)
+    if used is None or found is None:
+        raise RefusedForm(refused(request, problem))
+    login, bound = _login_of(found), _bound(request, mode)
+    is_known = known_browser(request, login) is not None
+    if not await _counts(request, bound, used, found, FIRST if is_known else rank):
+        request.backend.failed_logins.note(login.whose, request.now)
+        raise RefusedForm(refused(request, problem))
+    return found
 
 
 async def _counts(
@@ -115,8 +140,8 @@ def _bound(request: PageRequest, mode: Mode) -> ForLogIn:
     return ForLogIn(mode, request.page_alone, request.browser_secret)
 
 
-def refused(request: PageRequest) -> FormProblem:
-    return FormProblem(WRONG, request.language.text("passkeys.refused"))
+def refused(request: PageRequest, problem: str = "refused") -> FormProblem:
+    return FormProblem(WRONG, request.language.text(f"passkeys.{problem}"))
 
 
 def busy(request: PageRequest, retry_after: int | None) -> FormProblem:

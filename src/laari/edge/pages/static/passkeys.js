@@ -34,23 +34,23 @@
   }
 
   // The answer of the service is a challenge, or the reason why there is none.
-  async function ask(form) {
+  async function ask(form, asked) {
     const post = { method: "POST", body: new URLSearchParams(new FormData(form)) };
-    const answer = await fetch(form.dataset.options, form.dataset.passkey === "create" ? post : {});
+    const answer = await fetch(asked.options, asked.passkey === "create" ? post : {});
     if (answer.redirected) return location.reload(); // logged out meanwhile
     const isOurs = answer.headers.get("content-type")?.startsWith("application/json");
     const found = isOurs ? await answer.json() : {};
-    if (!answer.ok) throw new Error(found.problem ?? form.dataset.failed);
+    if (!answer.ok) throw new Error(found.problem ?? asked.failed);
     return found;
   }
 
-  async function answer(form) {
-    const options = await ask(form);
+  async function answer(form, asked) {
+    const options = await ask(form, asked);
     if (!options) return;
     const { challenge } = options;
     options.challenge = bytes(challenge);
-    const found = await (form.dataset.passkey === "create" ? created(options) : got(options)).catch(() => {
-      throw new Error(form.dataset.failed); // cancelled, too late, or not at this address
+    const found = await (asked.passkey === "create" ? created(options) : got(options)).catch(() => {
+      throw new Error(asked.failed); // cancelled, too late, or not at this address
     });
     for (const [name, value] of [["challenge", bytes(challenge)], ...Object.entries(found)]) {
       const field = document.createElement("input");
@@ -61,23 +61,37 @@
     form.submit();
   }
 
-  for (const form of document.querySelectorAll("[data-passkey]")) {
+  async function start(event, form, asked) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (form.dataset.busy) return; // one press is one question
     const problem = form.querySelector("[data-passkey-problem]");
+    form.dataset.busy = "yes";
+    problem.hidden = true;
+    try {
+      await answer(form, asked);
+    } catch (error) {
+      problem.textContent = error instanceof TypeError ? asked.failed : error.message; // or offline
+      problem.hidden = false;
+      delete form.dataset.busy;
+    }
+  }
+
+  for (const form of document.querySelectorAll("form[data-passkey]")) {
     form.hidden = false;
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      if (form.dataset.busy) return; // one press is one question
-      form.dataset.busy = "yes";
-      problem.hidden = true;
-      try {
-        await answer(form);
-      } catch (error) {
-        problem.textContent = error instanceof TypeError ? form.dataset.failed : error.message; // or offline
-        problem.hidden = false;
-        delete form.dataset.busy;
-      }
-    }, true);
+    form.addEventListener("submit", (event) => start(event, form, form.dataset), true);
+  }
+  // A second button of a form: the answer stands for the password, and for nothing else.
+  for (const button of document.querySelectorAll("button[data-passkey]")) {
+    const { form } = button;
+    button.hidden = false;
+    button.addEventListener("click", (event) => {
+      const secrets = form.querySelectorAll("[type=password]");
+      for (const secret of secrets) secret.disabled = true;
+      const isFilled = form.reportValidity();
+      for (const secret of secrets) secret.disabled = false;
+      if (isFilled) start(event, form, button.dataset);
+    });
   }
   for (const note of document.querySelectorAll("[data-without-passkeys]")) note.hidden = true;
   addEventListener("pageshow", (event) => {

@@ -2,7 +2,7 @@
 
 import re
 
-from laari.edge.pages.login import confirm
+from laari.edge.pages.passkeys import log_in as passkeys
 from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.wallet.request import WalletRequest
@@ -35,7 +35,7 @@ async def create(request: WalletRequest) -> Reply | Problem:
     name = request.form.get("name", "").strip()
     if not 1 <= len(name) <= MAX_NAME:
         return FormProblem(422, request.language.text("keys.no_name", most=MAX_NAME))
-    await confirm(request, request.customer)
+    await passkeys.confirm(request, request.customer)
     before = read_count(request.form.get("made", ""))
     made = await request.backend.spine.submit(
         CreateWalletKey(request.actor, request.customer.account, name, before)

@@ -92,6 +92,12 @@ class WalletRequest(WalletVisitor):
         """Whether payments and credentials need the password again."""
         return not is_fresh(self, self.customer)
 
+    @property
+    def confirms_by_passkey(self) -> bool:
+        """Whether a passkey does instead."""
+        is_possible = self.customer.has_passkey and self.backend.party is not None
+        return is_possible and self.asks_password
+
     # Lists: an older page begins after a sealed place.
 
     def read_place(self, listing: str) -> Position | None:

@@ -2,6 +2,7 @@
 
 from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import confirm, throttle
+from laari.edge.pages.passkeys import log_in as passkeys
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.account import show_password
@@ -56,7 +57,7 @@ async def end(request: WalletRequest) -> Reply | Problem:
     asking = ids.read_id("", request.form.get("customer", ""))
     if asking is not None:
         return await _decide(request, EndTrust(request.actor, asking, own), "trust_ended")
-    await confirm(request, request.customer)
+    await passkeys.confirm(request, request.customer)
     trust = await request.backend.ask(trusted.of_customer, own, request.now)
     # The page must not show the id of the other: it would tell whether the number has a wallet.
     if trust is None or trust.asked_at.isoformat() != request.form.get("asked"):

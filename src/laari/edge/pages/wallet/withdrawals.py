@@ -1,6 +1,7 @@
 """Withdrawals: a customer sends money of the wallet to a bank account of the same name."""
 
 from laari.edge.pages.login import confirm
+from laari.edge.pages.passkeys import log_in as passkeys
 from laari.edge.pages.render import money
 from laari.edge.pages.request import Access, FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute
@@ -65,7 +66,7 @@ async def withdraw(request: WithdrawalRequest) -> Reply | Problem:
     amount = read_rufiyaa(request.form.get("amount", ""))
     if amount is None:
         return FormProblem(422, request.language.text("choice.no_amount"))
-    await confirm(request, request.customer)
+    await passkeys.confirm(request, request.customer)
     account, last = request.customer.account, read_count(request.form.get("last", ""))
     assert request.minimum is not None  # or the page would not exist
     command = RequestWithdrawal(request.actor, account, amount, request.minimum, last)
