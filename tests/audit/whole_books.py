@@ -16,7 +16,7 @@ from laari.rules.payments.device_payments import PayWithDevice
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.people.customers import AddNote
-from laari.rules.people.remembered_devices import ForgetDevice, RememberDevice
+from laari.rules.people.remembered_devices import ForgetDevice
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust
 from laari.rules.records.merchants import ApplicationAnswers
 from laari.rules.records.people import Case, TrustedPerson
@@ -31,6 +31,7 @@ from tests import shops
 from tests.actors import MASTER, OPERATOR
 from tests.audit.books import close_till, seal_all, write_books, write_more
 from tests.audit.payout_books import write_payouts
+from tests.devices import LIMIT, add_device, themselves
 from tests.making import make_customer, sign_up
 from tests.people import decided
 from tests.store.payout_books import Shop, a_shop
@@ -88,16 +89,13 @@ async def trust(shop: Shop, customer_id: UUID) -> None:
 
 async def pay_with_device(shop: Shop, customer_id: UUID) -> None:
     """One of two remembered devices pays; the other is ended."""
-    connection, themselves = shop.connection, Actor("customer", show_id(CUSTOMER, customer_id))
-    password_hash = await connection.fetchval(
-        "SELECT password_hash FROM customers WHERE id = $1", customer_id
-    )
-    remember = RememberDevice(themselves, customer_id, "Phone", password_hash, 5_000)
-    ended, made = [(await decided(connection, remember)).device for _ in range(2)]
-    await decided(connection, ForgetDevice(themselves, customer_id, ended.id))
+    ended, made = [(await add_device(shop.connection, customer_id)).device for _ in range(2)]
+    forget = ForgetDevice(themselves(customer_id), customer_id, ended.id)
+    await decided(shop.connection, forget)
     payment = await shop.run(CreatePayment(shop.tenant, PaymentDraft("by device", 700)))
     own = (made.id, made.digest, customer_id)
-    await decided(connection, PayWithDevice(shop.tenant, payment.id, shop.payer, *own, 5_000))
+    pay = PayWithDevice(shop.tenant, payment.id, shop.payer, *own, LIMIT)
+    await decided(shop.connection, pay)
 
 
 async def write_records(dsn: str) -> None:

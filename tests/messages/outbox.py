@@ -51,7 +51,7 @@ async def add(
     content: Struct | None = None,
     kind: MessageKind = "payment_request",
     customer_id: UUID | None = None,
-    tenant_id: int = 1,
+    tenant_id: int | None = 1,
     at: datetime | None = None,
 ) -> list[UUID]:
     """Writes messages as a batch does, each to another customer if none is named; their ids."""

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from laari.rules import terms
-from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent
+from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent, TrustedPaymentContent
 from laari.rules.people.invitations import Offer
 from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
@@ -68,6 +68,22 @@ async def test_one_merchant_sends_a_customer_some_messages_a_day(
     assert (row["status"], row["parameters"]) == ("suppressed", None)
     assert row["last_error"] == f"the customer had {MOST} of this merchant in 24 hours"
     assert (await health.noted(connection)).messages_failed == 0  # nobody is woken up for it
+
+
+async def test_a_trusted_person_hears_of_some_withdrawals_a_day(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    """Two customers could use up an hour's SMS by withdrawing and cancelling."""
+    most, customer = MOST_OF_A_MERCHANT["trusted_payment"], uuid4()
+    content = TrustedPaymentContent("Aisha", 5_000, "BML", datetime.now(UTC))
+    about = {"content": content, "kind": "trusted_payment", "customer_id": customer}
+    made = sorted(await add(connection, most + 3, tenant_id=None, **about))
+    others = await add(connection, tenant_id=1, **about)
+    others += await add(connection, tenant_id=None, **about | {"customer_id": uuid4()})
+    sent = {message.id for message in await send_all(pool)}
+    assert sent == {*made[:most], *others}
+    row = await row_of(connection, made[-1])
+    assert row["last_error"] == f"the customer had {most} about no merchant in 24 hours"
 
 
 async def test_the_bound_is_of_24_hours(connection: asyncpg.Connection, pool: Pool) -> None:

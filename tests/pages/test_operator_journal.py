@@ -11,11 +11,13 @@ from laari.edge.pages.operator.request import HOME, OperatorRequest
 from laari.rules import ids
 from laari.rules.calendar import local_day, start_of
 from laari.rules.merchants.applications import SubmitApplication
+from laari.rules.people.trusted import AskTrustedPerson
 from laari.rules.records.merchants import ApplicationAnswers
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
+from tests.devices import add_device, themselves
 from tests.making import sign_up
 from tests.pages.forms import Forms
 from tests.pages.operators import Desk, desk_of
@@ -51,8 +53,10 @@ CUSTOMER: list[tuple[str, dict[str, str], str]] = [
     ("unfreeze", WHY, "wallet.unfreeze"),
     ("tier", {**WHY, "tier": "basic"}, "wallet.set_tier"),
     ("password-link", {}, "password_link.issue"),
+    ("end-devices", {}, "remembered_device.end"),
     ("end-sessions", {}, "sessions.end"),
     ("end-passkeys", {}, "passkey.end"),
+    ("end-trust", WHY, "trusted_person.end"),
     ("contact", {**WHY, "contact": "email", "value": "a@b.example"}, "contact_change.request"),
     ("confirm-contact", {**WHY, "contact": "email"}, "contact_change.confirm"),
     ("cancel-contact", {**WHY, "contact": "email"}, "contact_change.cancel"),
@@ -123,11 +127,14 @@ def test_every_form_is_walked() -> None:
 
 @pytest.mark.ci
 async def test_forms_about_customers_and_money(service: Service, admin: Desk) -> None:
-    customer = await new_customer(service)
+    customer, other = await new_customer(service), await new_customer(service)
     async with connection_to(service.dsn) as connection:
         # One that the operator enters is used only after 48 hours.
         await enter(connection, customer.account)
         await add_passkey(connection, customer.id, service.master_key)
+        await add_device(connection, customer.id, service.master_key)
+        ask = AskTrustedPerson(themselves(customer.id), customer.id, other.mobile, 5_000)
+        await decided(connection, ask, master=service.master_key)
     page = f"/customers/{ids.show_id(ids.CUSTOMER, customer.id)}"
     Forms().log_in(f"{service.origin}/app/login", customer.mobile, customer.password)
     walk(service, admin, page, CUSTOMER)

@@ -30,7 +30,8 @@ FORMS = [
 ASKS = "You entered your password more than ten minutes ago"
 # The only forms that take an old password. Another one needs a reason.
 HARMLESS = {
-    f"/customers/{{id}}/{form}" for form in ("note", "verify", "end-sessions", "end-passkeys")
+    f"/customers/{{id}}/{form}"
+    for form in ("note", "verify", "end-sessions", "end-passkeys", "end-devices")
 }
 
 

@@ -3,6 +3,10 @@
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson
+from laari.store.postgres.pool import connection_to
+from tests.devices import themselves
+from tests.pages.operators import desk_of
 from tests.pages.people import (
     Visitors,
     both_sizes,
@@ -11,6 +15,7 @@ from tests.pages.people import (
     sideways_scroll,
 )
 from tests.pages.wallets import LONG_AGO, execute, open_app, speak_dhivehi
+from tests.people import decided
 from tests.serving import Merchant
 
 ACCOUNT = "/app/password"
@@ -93,6 +98,35 @@ async def test_the_page_does_not_tell_whether_a_number_has_a_wallet(
         await end.get_by_role("button", name="End it").click()
         await expect(page.get_by_text("Ask a trusted person …")).to_be_visible()
     assert asked[0] == asked[1]
+
+
+async def test_the_desk_shows_and_ends_it(live_shop: Merchant) -> None:
+    service = live_shop.service
+    mother, son = await new_customer(service), await new_customer(service)
+    async with connection_to(service.dsn) as connection:
+        for command in (
+            AskTrustedPerson(themselves(mother.id), mother.id, son.mobile, 50_000),
+            AgreeToTrust(themselves(son.id), mother.id, son.id),
+        ):
+            await decided(connection, command, master=service.master_key)
+    desk, finance = await desk_of(service, "support"), await desk_of(service, "finance")
+    page, other = (f"/customers/cus_{each.id.hex}" for each in (mother, son))
+    assert son.mobile in desk.get(page).text
+    assert f"/operator{other}" in desk.get(page).text
+    assert f"/operator{page}" in desk.get(other).text
+    assert finance.send(page, "/end-trust", reason="Asked").status_code == 403
+    assert desk.send(page, "/end-trust").status_code == 422  # without a reason
+    done = desk.send(page, "/end-trust", reason="Asked by both")
+    assert "The trusted person gets no messages now" in done.text
+    assert "Trusted by" not in desk.get(other).text
+    entries = service.execute(
+        "SELECT actor_kind, reason FROM journal WHERE action = 'trusted_person.end' "
+        "AND object_id = $1",
+        f"cus_{mother.id.hex}",
+    )
+    assert [tuple(row) for row in entries] == [("operator", "Asked by both")]
+    again = desk.send(page, "/end-trust", reason="Asked by both")
+    assert (again.status_code, "has no trusted person" in again.text) == (409, True)
 
 
 @pytest.mark.journey

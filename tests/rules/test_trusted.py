@@ -1,6 +1,7 @@
 """Trusted people: who asks, agrees and ends, when it ends, and who hears of it."""
 
 import os
+from dataclasses import replace as replaced
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -33,13 +34,16 @@ class Book:
         self.trust: TrustedPerson | None = None
         self.sent: list[tuple[str, str]] = []
         self.actions: list[str] = []
+        self.reasons: list[str | None] = []
+        self.found = True  # whether the number has a wallet
 
     def run(self, command: Any) -> Any:
         channels = frozenset({"email"})
         world = World(self.now, "http://laari.test", os.urandom, channels, KEYS)
         for each in (self.customer, ALI):
             world.customers.lock(each.id, each)
-        world.recipients["mobile", "7779999"] = Contact(1, ALI.id, ALI.email, ALI.mobile, "en")
+        if self.found:
+            world.recipients["mobile", "7779999"] = Contact(1, ALI.id, ALI.email, ALI.mobile, "en")
         if self.trust is not None:
             world.trusted_people.lock(AISHA.id, self.trust)
         outcome = command.decide(world)
@@ -47,6 +51,7 @@ class Book:
         self.trust = (rows.added | rows.changed).get(AISHA.id, self.trust)
         self.sent += [(each.kind, each.recipient) for each in world.messages]
         self.actions += [each.action for each in world.journal]
+        self.reasons += [each.reason for each in world.journal]
         return outcome
 
 
@@ -80,6 +85,34 @@ def test_both_agree_and_the_customers_own_ending_takes_a_day() -> None:
         ("trust_ending", ALI.email),
         ("trust_asked", ALI.email),
     ]
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_the_operator_ends_it_at_once_with_a_reason_and_tells_both(answered: bool) -> None:
+    book = agreed() if answered else Book()
+    if not answered:
+        book.run(ASK)
+    before = len(book.sent)
+    finance = Actor("operator", "f@laari.mv", "finance")
+    refused = book.run(end(finance))
+    assert (refused.code, len(book.sent)) == ("insufficient_scope", before)
+    assert book.run(replaced(end(OPERATOR), trusted_id=UUID(int=3))).code == "not_found"
+    ended = book.run(replaced(end(OPERATOR), reason="Asked by the family"))
+    assert (ended.status, ended.ends_at) == ("ended", None)
+    assert book.sent[before:] == [
+        ("trust_stopped", AISHA.email),
+        ("trust_stopped", ALI.email),
+    ]
+    assert book.reasons[-1] == "Asked by the family"
+    assert book.run(end(OPERATOR)).code == "not_found"
+
+
+def test_the_operator_ends_what_nobody_answers() -> None:
+    book = Book()
+    book.found = False
+    book.run(ASK)
+    assert book.run(end(OPERATOR, None)).status == "ended"
+    assert book.sent == [("trust_stopped", AISHA.email)]
 
 
 def test_the_trusted_person_ends_it_at_once() -> None:
@@ -124,7 +157,6 @@ def test_what_cannot_be_asked(customer: Customer, command: Any, code: str) -> No
         AgreeToTrust(THEMSELVES, AISHA.id, ALI.id),  # for the other
         AgreeToTrust(OPERATOR, AISHA.id, ALI.id),
         AgreeToTrust(ALIS, AISHA.id, None),
-        end(OPERATOR),
         end(THEMSELVES, UUID(int=9)),  # somebody else than on the screen
     ],
 )

@@ -5,7 +5,7 @@ import re
 from asyncpg import Connection
 
 from laari.operations.fields import Field, Text, flag, reason
-from laari.operations.operation import Operation, Subject, command
+from laari.operations.operation import Context, Operation, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
@@ -13,8 +13,11 @@ from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.people.passkeys import EndPasskeys
 from laari.rules.people.remembered_devices import ForgetDevices
+from laari.rules.people.trusted import EndTrust
+from laari.rules.refusals import refuse
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
+from laari.store.reads.people import trusted
 
 _ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
 
@@ -151,5 +154,28 @@ END_DEVICES = Operation(
 
     For a stolen phone or computer. The customer gets a message. Sessions and passkeys stay: end
     them too.
+    """,
+)
+
+
+async def _end_trust(context: Context, holder: Holder, reason: str) -> object:
+    found = await context.ask(trusted.of_customer, holder.customer_id, context.now)
+    if found is None:
+        return refuse("conflict", "The customer has no trusted person.")
+    command = EndTrust(context.actor, holder.customer_id, found.trusted_id, reason)
+    return await context.submit(command)
+
+
+END_TRUST = Operation(
+    "customer.end-trust",
+    needs=EndTrust.permission,
+    subject=CUSTOMER,
+    fields=(reason("always"),),
+    run=_end_trust,
+    done="The trusted person gets no messages now. Both have a message about it.",
+    about="""End the messages to the trusted person of a customer.
+
+    At once, without the day that the customer's own ending takes: verify the caller first. Both
+    get a message.
     """,
 )

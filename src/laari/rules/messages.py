@@ -300,6 +300,7 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "trust_agreed": TrustAgreedContent,
     "trust_ending": TrustEndContent,
     "trust_ended": TrustEndContent,
+    "trust_stopped": TrustEndContent,
     "trusted_payment": TrustedPaymentContent,
     "trusted_authorization": TrustedAuthorizationContent,
     "trusted_bank_account": TrustedAccountContent,
@@ -325,8 +326,8 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
 }
 
 
-# Messages of a kind to one customer about one merchant in 24 hours. Nobody reads more, and an SMS
-# costs money. The wallet has the requests themselves.
+# Messages of a kind to one customer in 24 hours, about one merchant or (withdrawals) about none.
+# Nobody reads more, and an SMS costs money. The wallet has the requests themselves.
 MOST_OF_A_MERCHANT: dict[MessageKind, int] = {
     "payment_request": 10,
     "charge": 20,

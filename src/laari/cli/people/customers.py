@@ -18,6 +18,7 @@ from laari.operations.customers import (
     CUSTOMER,
     END_DEVICES,
     END_PASSKEYS,
+    END_TRUST,
     FREEZE,
     SET_TIER,
     UNFREEZE,
@@ -218,4 +219,4 @@ async def _matching(service: Service, written: str) -> list[Holder]:
     return found
 
 
-add_commands(customer, SET_TIER, FREEZE, UNFREEZE, END_PASSKEYS, END_DEVICES)
+add_commands(customer, SET_TIER, FREEZE, UNFREEZE, END_PASSKEYS, END_DEVICES, END_TRUST)

@@ -6,6 +6,7 @@ agree, and if the customer ends it, the messages go on for a day: `terms.TRUST_E
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.messages import Recipient
 from laari.rules.records.people import Customer, TrustedPerson
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -119,23 +121,40 @@ class AgreeToTrust(_Answer):
 
 @dataclass(frozen=True, slots=True)
 class EndTrust(_Answer):
-    """Either side ends it. The customer's own ending takes a day once the other has agreed."""
+    """Either side ends it, or the operator, who says why.
+
+    The customer's own ending takes a day once the other has agreed.
+    """
+
+    permission: ClassVar[Permission] = "customers.change"
+    reason: str | None = None
 
     def decide(self, world: World) -> TrustedPerson | Refusal:
         trust = self.found(world)
         is_own = is_themselves(self.actor, self.customer_id)
-        if trust is None or not (is_own or self.is_trusted):
+        refusal = None if is_own or self.is_trusted else lacks(self.actor, self.permission)
+        if refusal is not None and self.actor.is_operator:
+            return refusal
+        if trust is None or refusal is not None:
             return refuse("not_found")
         customer = world.customers[self.customer_id]
         if is_own and trust.status == "agreed":
             return self._end_later(world, trust, customer)
         ended = replace(trust, status="ended", ends_at=None)
-        act = Act(self.actor, "trusted_person.end")
+        act = Act(self.actor, "trusted_person.end", self.reason)
         write_setting(world, World.trusted_people, ended, act, mode=customer.mode)
+        content = TrustEndContent(customer.name, world.now)
         if self.is_trusted:
-            content = TrustEndContent(customer.name, world.now)
             send(world, customer.recipient, "trust_ended", content)
+        elif self.actor.is_operator:
+            for person in self._both(world, customer):
+                send(world, person.recipient, "trust_stopped", content)
         return ended
+
+    def _both(self, world: World, customer: Customer) -> list[Customer]:
+        """The customer, and the other if the number belongs to anybody."""
+        other = None if self.trusted_id is None else world.customers[self.trusted_id]
+        return [customer] if other is None else [customer, other]
 
     def _end_later(
         self, world: World, trust: TrustedPerson, customer: Customer
@@ -143,12 +162,11 @@ class EndTrust(_Answer):
         """Both hear of it: the customer may not be the one who pressed."""
         if trust.ends_at is not None:
             return refuse("conflict", "It ends already.")
-        assert trust.trusted_id is not None  # of somebody who has agreed
         ends_at = world.now + terms.TRUST_END
         ending = replace(trust, ends_at=ends_at)
         act = Act(self.actor, "trusted_person.end")
         write_setting(world, World.trusted_people, ending, act, mode=customer.mode)
-        for person in (customer, world.customers[trust.trusted_id]):
+        for person in self._both(world, customer):
             content = TrustEndContent(customer.name, ends_at)
             send(world, person.recipient, "trust_ending", content)
         return ending

@@ -71,6 +71,7 @@ MessageKind = Literal[
     "trust_agreed",
     "trust_ending",
     "trust_ended",
+    "trust_stopped",
     "trusted_payment",
     "trusted_authorization",
     "trusted_bank_account",

@@ -24,10 +24,12 @@ RETURNING m.id, m.created_at, m.kind, m.recipient, m.language, m.parameters, m.a
 # Earlier ones count even if they still wait, so that the number of senders changes nothing.
 _EARLIER = """
 SELECT count(*) FROM (
-    SELECT FROM messages WHERE customer_id = $1 AND tenant_id = $2 AND kind = $3 AND id < $4
+    SELECT FROM messages WHERE customer_id = $1 AND {about} AND kind = $3 AND id < $4
     AND created_at > $5::timestamptz - interval '24 hours' AND status <> 'suppressed' LIMIT $6
 ) AS earlier
 """
+_OF_MERCHANT = _EARLIER.format(about="tenant_id = $2")
+_OF_NONE = _EARLIER.format(about="$2::bigint IS NULL AND tenant_id IS NULL")  # withdrawals
 
 # A message that was sent is sent, however late that is known. A failure counts only in its lease.
 _RECORD = """
@@ -70,9 +72,12 @@ async def lease(
 
 
 async def earlier(connection: Connection, message: LeasedMessage, most: int) -> int:
-    """The messages of its kind, merchant and customer in the 24 hours before it, at most `most`."""
+    """The messages of its kind to its customer in the 24 hours before it, at most `most`.
+
+    Those about its merchant, or about none.
+    """
     found: int = await connection.fetchval(
-        _EARLIER,
+        _OF_NONE if message.tenant_id is None else _OF_MERCHANT,
         message.customer_id,
         message.tenant_id,
         message.kind,

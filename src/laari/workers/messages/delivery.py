@@ -131,7 +131,8 @@ async def _check(pool: Pool, message: LeasedMessage) -> None:
         raise Suppressed("it has expired")
     most = MOST_OF_A_MERCHANT.get(message.kind)
     if most is not None and await pool.read(outbox.earlier, message, most) >= most:
-        raise Suppressed(f"the customer had {most} of this merchant in 24 hours")
+        about = "about no" if message.tenant_id is None else "of this"
+        raise Suppressed(f"the customer had {most} {about} merchant in 24 hours")
 
 
 async def _record(

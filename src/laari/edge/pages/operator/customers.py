@@ -31,7 +31,7 @@ from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder
 from laari.store.reads.listing import Window
 from laari.store.reads.money import payouts
-from laari.store.reads.people import cases, customers, passkeys, remembered_devices
+from laari.store.reads.people import cases, customers, passkeys, remembered_devices, trusted
 from laari.store.reads.tiers import all_tiers
 from laari.store.secrets import derive
 
@@ -93,6 +93,8 @@ async def show_page(
         sessions=await backend.ask(list_of, CustomerId(holder.customer_id), request.now, b""),
         passkeys=await backend.ask(passkeys.of_customer, holder.customer_id),
         devices=await backend.ask(remembered_devices.of_customer, holder.customer_id, request.now),
+        trust=await backend.ask(trusted.of_customer, holder.customer_id, request.now),
+        trusting=await backend.ask(trusted.trusting, holder.customer_id, request.now),
         notes=await backend.ask(customers.notes, holder.customer_id, NOTES),
         cases=await backend.ask(cases.of_customer, holder.customer_id, ROWS),
         contact_changes=await backend.ask(contact_changes.of_customer, holder.customer_id, CHANGES),
@@ -217,6 +219,7 @@ ROUTES: Routes = [
     form(CUSTOMER, "/tier", operations.SET_TIER, page_of),
     form(CUSTOMER, "/end-passkeys", operations.END_PASSKEYS, page_of),
     form(CUSTOMER, "/end-devices", operations.END_DEVICES, page_of),
+    form(CUSTOMER, "/end-trust", operations.END_TRUST, page_of),
     CUSTOMER.form("/note", _add_note, needs="customers.note"),
     CUSTOMER.form("/verify", _verify, needs="customers.note"),
     CUSTOMER.form("/password-link", _password_link, needs="customers.change"),
