@@ -13,6 +13,7 @@ from laari.rules.records.wallets import Transaction
 from laari.store import inbox
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders
+from tests.actors import OPERATOR
 from tests.pages.finance import paid_shop
 from tests.pages.operators import desk_of
 from tests.serving import Service
@@ -25,7 +26,7 @@ async def test_the_inbox_counts_what_waits_and_since_when(usual_service: Service
     service = usual_service
     finance, support = [await desk_of(service, role) for role in ("finance", "support")]
     async with connection_to(service.dsn) as connection:
-        before = {each.kind: each.many for each in await inbox.read(connection)}
+        before = {each.kind: each.many for each in await inbox.read(connection, OPERATOR)}
     long_ago = datetime.now(UTC) - timedelta(days=400, hours=3)
     service.execute(
         "INSERT INTO messages "
@@ -34,7 +35,7 @@ async def test_the_inbox_counts_what_waits_and_since_when(usual_service: Service
         long_ago,
     )
     async with connection_to(service.dsn) as connection:
-        after = {each.kind: each for each in await inbox.read(connection)}
+        after = {each.kind: each for each in await inbox.read(connection, OPERATOR)}
     assert after["messages"].many == before.get("messages", 0) + 1
     assert after["messages"].since == long_ago
     shown = support.get(HOME).text

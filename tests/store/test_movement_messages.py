@@ -40,14 +40,16 @@ BOTH = frozenset({"email", "sms"})
 OWNER = "owner@shop.example"
 
 
-async def follow(dsn: str, channels: frozenset[str] = BOTH, step: int = 2_000) -> None:
+async def follow(
+    dsn: str, channels: frozenset[str] = BOTH, step: int = 2_000, *, withdrawals: bool = True
+) -> None:
     """As the background process does, until nothing is left."""
     async with connection_to(dsn) as connection:
         more = True
         while more:
             async with connection.transaction():
                 more = await movement_messages.write_next(
-                    connection, Outbox(channels, MASTER), ORIGIN, step
+                    connection, Outbox(channels, MASTER, withdrawals), ORIGIN, step
                 )
 
 
@@ -115,7 +117,11 @@ async def test_a_customer_hears_of_each_movement_that_others_made(dsn: str) -> N
     assert (found[3][2]["merchant"], found[3][2]["title"]) == ("Seagull", "October")
 
 
-async def test_a_withdrawal_that_came_back_names_the_words_of_the_bank(dsn: str) -> None:
+@pytest.mark.parametrize(("has_page", "page"), [(True, "withdraw"), (False, "transactions")])
+async def test_a_withdrawal_that_came_back_names_the_words_of_the_bank(
+    dsn: str, has_page: bool, page: str
+) -> None:
+    """Without a page for withdrawals, the operator's own one leads to the history."""
     async with a_shop(dsn) as shop:
         await bank_account(shop, of_wallet=True)
         await reachable(shop)
@@ -130,13 +136,13 @@ async def test_a_withdrawal_that_came_back_names_the_words_of_the_bank(dsn: str)
         await shop.run(CancelPayout(OPERATOR, cancelled.id))
         customer = Actor("customer", "cus_1")
         await shop.run(CancelWithdrawal(customer, shop.payer.account, own.id))
-        found = await told(shop)
+        found = await told(shop, withdrawals=has_page)
     assert [(kind, content["amount"]) for kind, _, content in found] == [
         ("withdrawal_returned", 700),
         ("withdrawal_cancelled", 800),
     ]
     assert found[0][2]["details"] == "LP000001R0001 ACCOUNT CLOSED"
-    assert found[0][2]["link"] == f"{ORIGIN}/app/withdraw"
+    assert found[0][2]["link"] == f"{ORIGIN}/app/{page}"
 
 
 async def test_a_freeze_is_told_without_its_reason_and_a_silent_one_never(dsn: str) -> None:

@@ -6,6 +6,9 @@ from typing import Literal
 from asyncpg import Connection
 from msgspec import Struct
 
+from laari.rules.actors import Actor
+from laari.rules.banking.second_person import is_same_person
+
 MOST_COUNTED = 10_000
 MOST_SHOPS = 50
 # Live shops with events that were given up; one look-up in an index for each shop.
@@ -43,14 +46,18 @@ class Waits(Struct, frozen=True):
     run: int | None
 
 
+# The person who asked for a movement may not confirm it.
+_ASKED = """
+SELECT requested_at AS since FROM pending_movements
+WHERE status = 'waiting' AND requested_by <> ALL($1)
+"""
+_ASKING = "SELECT DISTINCT requested_by FROM pending_movements WHERE status = 'waiting'"
 # A charge of the bank and the like move nothing, but wait for a person as unallocated money does.
 _SOURCES: dict[InboxKind, str] = {
     "cases": "SELECT opened_at AS since FROM cases WHERE status = 'open'",
     "applications": "SELECT submitted_at AS since FROM applications WHERE status = 'submitted'",
-    "movements": "SELECT requested_at AS since FROM pending_movements "
-    "WHERE status = 'waiting' AND kind <> 'import'",
-    "imports": "SELECT requested_at AS since FROM pending_movements "
-    "WHERE status = 'waiting' AND kind = 'import'",
+    "movements": f"{_ASKED} AND kind <> 'import'",
+    "imports": f"{_ASKED} AND kind = 'import'",
     "runs": "SELECT created_at AS since, number AS run FROM payout_runs "
     "WHERE mode = 'live' AND status = 'requested'",
     "files": "SELECT approved_at AS since, number AS run FROM payout_runs "
@@ -67,9 +74,11 @@ _INBOX = " UNION ALL ".join(
 )
 
 
-async def read(connection: Connection) -> list[Waits]:
-    """Only kinds of which something waits."""
-    rows = await connection.fetch(_INBOX)
+async def read(connection: Connection, actor: Actor) -> list[Waits]:
+    """Only kinds of which something waits for this person."""
+    names = [row["requested_by"] for row in await connection.fetch(_ASKING)]
+    own = [name for name in names if is_same_person(name, actor)]
+    rows = await connection.fetch(_INBOX, own)
     return [Waits(**row) for row in rows]
 
 

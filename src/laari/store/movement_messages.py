@@ -8,6 +8,7 @@ lost or written twice, however the process ends.
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -195,8 +196,9 @@ async def write_next(connection: Connection, outbox: Outbox, origin: str, step: 
     found: list[Written] = []
     if outbox.channels:
         await connection.execute(FINDING)
+        page = "withdraw" if outbox.withdrawals else "transactions"
         for query, written in (
-            (_MOVED, _moved),
+            (_MOVED, partial(_moved, withdrawals=f"{origin}/app/{page}")),
             (_FROZEN, _frozen),
             (_DECIDED, _decided),
             (_PAYOUTS, _paid_out),
@@ -271,7 +273,7 @@ def _page(origin: str, merchant_id: str, path: str) -> str:
     return f"{origin}/dashboard/{merchant_id}/live{path}"
 
 
-def _moved(rows: Iterable[asyncpg.Record], origin: str) -> Iterator[Written]:
+def _moved(rows: Iterable[asyncpg.Record], origin: str, *, withdrawals: str) -> Iterator[Written]:
     kinds: dict[str, MessageKind] = {"topup": "topup", "adjustment": "correction"}
     for row in rows:
         amount, balance = row["amount"], row["balance"]
@@ -284,8 +286,8 @@ def _moved(rows: Iterable[asyncpg.Record], origin: str) -> Iterator[Written]:
                     abs(amount), row["name"], row["details"], balance, f"{origin}/app/{path}"
                 )
             case "withdrawal" if row["return_reason"] is not None:
-                kind, link = "withdrawal_returned", f"{origin}/app/withdraw"
-                content = ReturnContent(amount, row["return_reason"], balance, link)
+                kind = "withdrawal_returned"
+                content = ReturnContent(amount, row["return_reason"], balance, withdrawals)
             case "withdrawal":
                 kind, content = "withdrawal_cancelled", WithdrawalContent(amount, balance)
             case other:

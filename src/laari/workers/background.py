@@ -74,7 +74,9 @@ async def run(
     spine.start()
     write_messages = partial(
         movement_messages.write_next,
-        outbox=Outbox(settings.channels, master_key),
+        outbox=Outbox(
+            settings.channels, master_key, withdrawals=settings.withdrawal_minimum is not None
+        ),
         origin=settings.public_url,
     )
     sealer = sealing.Sealer(pool, master_key, settings.data_dir)

@@ -21,6 +21,7 @@ class Outbox(NamedTuple):
 
     channels: frozenset[str]
     master: bytes
+    withdrawals: bool = False  # whether customers have a page for them, to which messages link
 
 
 class Reached(NamedTuple):

@@ -40,7 +40,8 @@ _INBOX: dict[InboxKind, tuple[str, str, str, Permission]] = {
 
 async def waits(request: OperatorRequest) -> list[Waiting]:
     """What waits for people with the person's role, in the order of the table."""
-    by_kind = {each.kind: each for each in await request.backend.ask(inbox.read)}
+    found = await request.backend.ask(inbox.read, request.actor)
+    by_kind = {each.kind: each for each in found}
     rows = list[Waiting]()
     for kind, (one, several, path, permission) in _INBOX.items():
         each = by_kind.get(kind)
