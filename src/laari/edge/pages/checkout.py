@@ -112,9 +112,15 @@ async def _pay_with_device(request: CheckoutRequest) -> Reply | Problem:
         return request.go(request.address)
 
     def pay(tenant: Tenant, payment_id: UUID, payer: Payer) -> PayWithDevice:
-        limit = request.device_limit
-        own = (device.id, device.digest, device.customer_id)
-        return PayWithDevice(tenant, payment_id, payer, *own, limit)
+        return PayWithDevice(
+            tenant,
+            payment_id,
+            payer,
+            device_id=device.id,
+            digest=device.digest,
+            customer_id=device.customer_id,
+            daily_limit=request.device_limit,
+        )
 
     outcome = await request.decide(pay, device.payer)
     if isinstance(outcome, Reply):
