@@ -41,6 +41,7 @@ from laari.visible import visible, visible_json
 from tests import people, shops
 from tests.actors import MASTER, OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
+from tests.devices import add_device
 from tests.factors import begin
 from tests.logins import opened
 from tests.making import make_customer, make_merchant
@@ -143,6 +144,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         command = EnterIdentity(OPERATOR, customer.id, identity, "x")
         await decided(connection, command, master=MASTER_KEY)
         await add_passkey(connection, customer.id, master=MASTER_KEY)
+        await add_device(connection, customer.id, master=MASTER_KEY)
         client, _ = await shops.create_client(
             connection, OPERATOR, MASTER, merchant_id, "payments:read"
         )
@@ -277,14 +279,16 @@ PREPARED = {
     *("bank match", "bank unmatch"),
     "wallet withdraw",
 }
-# They need an application, a waiting movement, a sale, a case, a contact or a failed message, which
-# their own tests have: test_approval.py, test_second_operator.py, test_till_closings.py,
-# pages/test_wallet_cases.py, test_contact_changes.py and pages/test_desk.py.
+# They need an application, a waiting movement, a sale, a case, a contact, a failed message or a
+# trusted person, which their own tests have: test_approval.py, test_second_operator.py,
+# test_till_closings.py, pages/test_wallet_cases.py, test_contact_changes.py, pages/test_desk.py and
+# pages/test_trusted.py.
 PREPARED |= {
     *("merchant approve", "application submit", "application show", "application refuse"),
     *("movement confirm", "movement refuse", "till close", "case answer"),
     "message resend",
     *("customer set-contact", "customer confirm-contact", "customer cancel-contact"),
+    "customer end-trust",
 }
 # They end with status 1 on the stage: nothing is served there, and it has no embedded database.
 FAILS = {"webhook train", "backup", "restore", "listen", "trigger", "health"}
