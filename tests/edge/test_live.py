@@ -1,4 +1,4 @@
-"""Pages that wait: woken by a commit of their process, or by one look a second for all of them."""
+"""Pages that wait: woken by a commit of their process, or by one look for all of them."""
 
 import asyncio
 import os

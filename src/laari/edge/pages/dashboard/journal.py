@@ -27,7 +27,7 @@ from laari.store.people import failed_logins
 from laari.store.reads import journal
 from laari.store.reads.journal import Filter, JournalPage, JournalPlace
 
-PAGE = 50  # entries
+PAGE = 40  # entries: more would be a page of over 60 KB
 MOST_READ = 10_000  # entries that a filter looks at before it shows the page
 FAILED_DAYS = 10  # newest days with failed log-ins
 LONGEST = 300  # characters of a filter
