@@ -19,6 +19,7 @@ from laari.rules.command import Command
 from laari.rules.needs import Needs
 from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
+from laari.rules.people.message_resends import ResendMessage
 from laari.rules.records.messages import MessageKind
 from laari.rules.records.payments import PaymentRequest
 from laari.rules.records.tenants import Tenant
@@ -38,6 +39,7 @@ from laari.workers.messages.smtp import Mailer
 from tests.actors import MASTER, OPERATOR
 from tests.making import make_customer, make_merchant
 from tests.messages.outbox import FROM, LINK, Mailbox, add, mail_server, make_due, row_of
+from tests.people import decided
 
 
 @pytest.fixture
@@ -124,13 +126,11 @@ async def test_a_failed_message_is_sent_again_as_if_it_were_new(
     connection: asyncpg.Connection, pool: Pool
 ) -> None:
     [message_id] = await add(connection)
-    assert not await messages.resend(connection, message_id)  # it waits
     await send_due(pool, MASTER, "email", Sender(NotSent("550", permanent=True)))
-    assert await messages.resend(connection, message_id)
+    await decided(connection, ResendMessage(OPERATOR, message_id))
     sender = Sender()
     await send_due(pool, MASTER, "email", sender)
     assert [(message.id, message.attempts) for message in sender.sent] == [(message_id, 1)]
-    assert not await messages.resend(connection, message_id)  # it was sent
 
 
 async def test_a_message_that_cannot_be_written_does_not_stop_the_others(

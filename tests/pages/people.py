@@ -21,9 +21,9 @@ from tests.making import make_customer
 from tests.serving import Service
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 900}}
-# Few rules of the pages depend on it: `make test` looks at one.
+# Few rules of the pages depend on it, and test_every_page.py looks at all pages in both sizes.
 both_sizes = pytest.mark.parametrize(
-    "size", ["phone", pytest.param("desktop", marks=pytest.mark.ci)]
+    "size", ["phone", pytest.param("desktop", marks=pytest.mark.campaign)]
 )
 AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text(encoding="utf-8")
 

@@ -1,6 +1,6 @@
-"""Every page: nothing that axe-core calls serious, and few bytes. A page that no walk opens fails.
+"""Every page: nothing that axe-core calls serious, few bytes, and not wider than the screen.
 
-A walk opens its addresses, and what they link to, once for each route.
+A page that no walk opens fails. A walk opens its addresses and their links, each route once.
 """
 
 import asyncio
@@ -27,7 +27,13 @@ from tests.pages.dashboard_shots import Trade
 from tests.pages.finance import HEADER, TODAY, YESTERDAY
 from tests.pages.operator_shots import Day
 from tests.pages.operators import COOKIE, new_operator, session_of
-from tests.pages.people import Visitors, new_customer, serious_violations
+from tests.pages.people import (
+    SIZES,
+    Visitors,
+    new_customer,
+    serious_violations,
+    sideways_scroll,
+)
 from tests.pages.screenshots import AGREEMENT, ORDER, SETTINGS
 from tests.pages.test_offline import paired_page
 from tests.pages.test_operator_bank import unknown_line
@@ -115,6 +121,10 @@ class Walk:
         total = await page.evaluate(BYTES)
         if not 5_000 < total < MOST_BYTES:
             self.faults.append(f"{route}: {total} bytes")
+        for size in ("desktop", "phone"):
+            await page.set_viewport_size(SIZES[size])
+            if await sideways_scroll(page) > 0:
+                self.faults.append(f"{route}: wider than a {size}")
         self.faults += [f"{route}: {each}" for each in await serious_violations(page)]
 
     def end(self) -> None:
@@ -163,6 +173,7 @@ async def test_the_desk(service: Service, visitors: Visitors) -> None:
 async def test_the_dashboard(service: Service, visitors: Visitors) -> None:
     walk, trade = Walk(visitors, "dashboard"), await asyncio.to_thread(Trade, service)
     home = f"/dashboard/{trade.shop.id}/sandbox"
+    long = trade.shop.payment(title="x" * 255, reference="y" * 100, description="z" * 500)
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_merchant(connection, trade.shop.id, "sandbox")
         master = service.master_key
@@ -182,7 +193,7 @@ async def test_the_dashboard(service: Service, visitors: Visitors) -> None:
     pages = (
         *("", "/merchants", "/application"),
         *("/keys/rotate", "/keys/end-old", "/keys/mode", "/payments/movements"),
-        *(f"/payments/{each['id']}" for each in (trade.paid, trade.pending, trade.refunded)),
+        *(f"/payments/{each['id']}" for each in (trade.paid, trade.pending, trade.refunded, long)),
         *(f"/payments/{trade.paid['id']}/refund", f"/payments/{trade.pending['id']}/cancel"),
         *(f"/tills/till_{till.id.hex}", f"/links/link_{link.id.hex}"),
         *("/tills/close?till=Terrace", f"/tills/closings/{trade.closing}"),

@@ -276,6 +276,11 @@ CUTS = [
     for number in range(1, operation.statements + 1)
     for is_done in (False, True)
 ]
+# CI cuts before the even statements and after the odd ones, and campaigns the others.
+OFTEN = some_of([cut for cut in CUTS if (cut[1] + cut[2]) % 2 == 0], 3)
+SELDOM = [
+    pytest.param(*cut, marks=pytest.mark.campaign) for cut in CUTS if (cut[1] + cut[2]) % 2 == 1
+]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -287,7 +292,7 @@ async def test_the_statements_are_counted(dsn: str, name: str) -> None:
         await ready.check_once()
 
 
-@pytest.mark.parametrize(("name", "number", "is_done"), some_of(CUTS, 5))
+@pytest.mark.parametrize(("name", "number", "is_done"), OFTEN + SELDOM)
 async def test_a_lost_connection_loses_and_doubles_nothing(
     dsn: str, name: str, number: int, is_done: bool
 ) -> None:

@@ -16,6 +16,7 @@ A = TypeVar("A")
 REPORT_REST = 3.0  # at most a quarter of a processor of the database, per process
 SEARCH_REST = 3.0  # the same for searches, which are short
 WRITING_REST = 4.0  # at most a fifth of the event loop's time
+SLICED_REST = 1.0  # a sixth: a page is written in slices, which rest twice as long as they work
 # People do not wait longer for a page; work that nobody waits for is not begun.
 PATIENCE_SECONDS = 10.0
 RETRY_AFTER_SECONDS = 5
@@ -36,7 +37,9 @@ class DutyCycle:
         self._waiting: dict[Hashable, deque[asyncio.Future[None]]] = {}  # the next owner first
 
     @asynccontextmanager
-    async def slot(self, owner: Hashable, *, soon: bool = False) -> AsyncIterator[None]:
+    async def slot(
+        self, owner: Hashable, *, soon: bool = False, rest: float | None = None
+    ) -> AsyncIterator[None]:
         """`soon`: somebody waits for it, so it raises `Overloaded` if its turn comes too late."""
         taken = self._take(owner)
         await (patiently(taken) if soon else taken)
@@ -44,8 +47,9 @@ class DutyCycle:
         try:
             yield
         finally:
-            rest = (time.monotonic() - began) * self._rest
-            asyncio.get_running_loop().call_later(rest, self._pass_on)
+            took = time.monotonic() - began
+            seconds = took * (self._rest if rest is None else rest)
+            asyncio.get_running_loop().call_later(seconds, self._pass_on)
 
     async def _take(self, owner: Hashable) -> None:
         if not self._is_taken:

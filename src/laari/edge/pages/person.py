@@ -6,7 +6,7 @@ from functools import wraps
 from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
-from laari.edge.load.heavy import Line
+from laari.edge.load.heavy import SLICED_REST, Line
 from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.render import render_long
 from laari.edge.pages.request import Access, FormProblem, PageRequest, RefusedForm, shown
@@ -159,7 +159,7 @@ class PersonRequest(PersonVisitor):
 
     async def long_page(self, template: str, **values: object) -> Reply:
         """A page with many rows, rendered in slices while no other such page is."""
-        async with self.writing():
+        async with self.line.writing.slot(self.turn_of, soon=True, rest=SLICED_REST):
             text = await render_long(self.named(template), self.language, **self.common(), **values)
         return self.html(text, None)
 
