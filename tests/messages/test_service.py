@@ -247,6 +247,6 @@ def test_the_language_of_messages_is_set_by_the_operator(service: Service) -> No
     shop = service.merchant(mode="live")
     assert ask(shop, {"type": "mobile", "value": "7770003"}).status_code == 201
     rows = service.execute("SELECT kind, language FROM messages WHERE recipient = '+9607770003'")
-    assert "request" in {row["kind"] for row in rows}
+    assert "payment_request" in {row["kind"] for row in rows}
     # Perhaps one about the balance, which the background process writes.
     assert {row["language"] for row in rows} == {"dv"}
