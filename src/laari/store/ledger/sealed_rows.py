@@ -245,7 +245,13 @@ async def copy(connection: Connection, rows: CopyDigest, query: str, *parameters
         if len(data) < PIECE:
             await asyncio.sleep(PAUSE_SECONDS)
 
-    status = await connection.copy_from_query(query, *parameters, output=take, format="binary")
+    try:
+        status = await connection.copy_from_query(query, *parameters, output=take, format="binary")
+    except asyncio.CancelledError:
+        # asyncpg would ask PostgreSQL to cancel a copy that may have ended, and wait for an answer
+        # that never comes.
+        connection.terminate()
+        raise
     return int(status.removeprefix("COPY "))
 
 

@@ -1,0 +1,28 @@
+"""A copy of rows that is given up leaves nothing behind that waits for ever."""
+
+import asyncio
+
+import asyncpg
+import pytest
+
+from laari.store.ledger import sealed_rows
+from laari.store.ledger.copy_digest import CopyDigest
+
+
+async def test_a_copy_that_is_cancelled_after_its_last_row_ends(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL has answered already, so it does not answer a request to cancel."""
+    monkeypatch.setattr(sealed_rows, "PAUSE_SECONDS", 60)
+    connection = await asyncpg.connect(dsn)
+
+    async def work() -> None:
+        async with connection.transaction():
+            await sealed_rows.copy(connection, CopyDigest(), "SELECT 1")
+
+    working = asyncio.create_task(work())
+    await asyncio.sleep(0.3)  # until its only piece has come
+    working.cancel()
+    done, _ = await asyncio.wait([working], timeout=10)
+    connection.terminate()
+    assert done
