@@ -16,6 +16,11 @@ MOST_MERCHANTS = 50
 LATE = 600  # seconds that a webhook or message may wait
 AUDIT_AGE = timedelta(days=8)
 BACKUP_AGE = timedelta(days=2)
+# What to do before the first time.
+FIRST = {
+    "Last audit": "none yet: run laari audit",
+    "Last backup": "none yet: run laari backup, or laari backup --record after another program",
+}
 MOST_PENDING = 2_000  # deliveries that are looked at for merchants with failures
 
 
@@ -134,20 +139,14 @@ def checks(
             noted.sms_of_last_hour < sms_per_hour * (1 - RESERVED_PART),
             f"{noted.sms_of_last_hour:,} in the last hour, at most {sms_per_hour:,}",
         ),
-        _noted("Last seal", noted.last_seal_at, True, "nothing is sealed yet"),
-        _noted(
-            "Last audit",
-            noted.last_audit_at,
-            noted.last_audit_ok is not False
-            and now - (noted.last_audit_at or noted.installed_at) < AUDIT_AGE,
-            "found differences" if noted.last_audit_ok is False else "never, by laari audit",
+        Check(
+            "Last seal",
+            True,
+            "" if noted.last_seal_at else "nothing is sealed yet",
+            noted.last_seal_at,
         ),
-        _noted(
-            "Last backup",
-            noted.last_backup_at,
-            now - (noted.last_backup_at or noted.installed_at) < BACKUP_AGE,
-            "never, by laari backup",
-        ),
+        _last_audit(noted, now),
+        _repeated("Last backup", noted.last_backup_at, noted, now, BACKUP_AGE),
         Check(
             "Processes",
             {"interface", "background"} <= set(roles),
@@ -163,5 +162,17 @@ def _second_person(above: int | None) -> Check:
     return Check("Second person", True, f"above MVR {rufiyaa(above)} for each person and day")
 
 
-def _noted(name: str, at: datetime | None, ok: bool, otherwise: str) -> Check:
-    return Check(name, ok, "" if at is not None and ok else otherwise, at)
+def _last_audit(noted: Noted, now: datetime) -> Check:
+    if noted.last_audit_ok is False:
+        return Check("Last audit", False, "found differences", noted.last_audit_at)
+    return _repeated("Last audit", noted.last_audit_at, noted, now, AUDIT_AGE)
+
+
+def _repeated(
+    name: str, at: datetime | None, noted: Noted, now: datetime, limit: timedelta
+) -> Check:
+    """What people repeat. Before the first time, the age counts from the installation."""
+    ok = now - (at or noted.installed_at) < limit
+    if at is None:
+        return Check(name, ok, FIRST[name])
+    return Check(name, ok, "" if ok else f"more than {limit.days} days ago", at)
