@@ -51,3 +51,9 @@ def test_a_new_kind_of_credentials_stops_the_generator() -> None:
     document["paths"]["/merchant/payments"]["get"]["security"] = [{"Passport": []}]
     with pytest.raises(GeneratorError, match="Passport"):
         read_interface(document)
+
+
+def test_methods_document_their_parameters(files: dict) -> None:
+    (made,) = (text for path, text in files.items() if path.name == "_resources.py")
+    assert "`reference`: Your name for the payment" in made
+    assert made.count("`idempotency_key`: ") == made.count("idempotency_key: Optional[str]") == 3

@@ -30,6 +30,10 @@ STATUS_ERRORS = {
     429: "RateLimitedError",
 }
 SERVER_ERROR = "ServerError"
+KEY = (
+    "A call that is repeated with the same key counts once. Default: a new key for each call, "
+    "which its retries keep."
+)
 
 
 def python_files(interface: Interface) -> dict[Path, str]:
@@ -173,7 +177,7 @@ def _method(operation: Operation, *, is_async: bool) -> Iterator[str]:
         f"    {'async ' if awaited else ''}def {operation.place.method}"
         f"({', '.join(arguments)}) -> {result}:"
     )
-    yield from _docstring(operation.summary, named)
+    yield from _docstring(operation, named)
     yield f"        call = Call(ops.{operation.name.upper()},"
     if operation.has_id:
         yield "            id=id,"
@@ -192,16 +196,18 @@ def _method(operation: Operation, *, is_async: bool) -> Iterator[str]:
     yield ""
 
 
-def _docstring(summary: str, fields: Iterable[Field]) -> Iterator[str]:
-    described = [each for each in fields if each.description]
-    first = f'        """{summary.rstrip(".")}.'
+def _docstring(operation: Operation, named: Iterable[Field]) -> Iterator[str]:
+    described = {each.name: each.description for each in named if each.description}
+    if operation.keyed:
+        described["idempotency_key"] = KEY
+    first = f'        """{operation.summary.rstrip(".")}.'
     if not described:
         yield f'{first}"""'
         return
     yield f"{first}\n"
-    for each in described:
+    for name, description in described.items():
         yield textwrap.fill(
-            f"`{each.name}`: {each.description}",
+            f"`{name}`: {description}",
             WIDTH,
             initial_indent="        ",
             subsequent_indent="            ",

@@ -110,6 +110,11 @@ check(refusal(fn () => $away->balance->get()) instanceof Laari\NoAnswerError, 'n
 $wrong = refusal(fn () => $client->payments->create(reference: 'p-9', amount: 0));
 check([$wrong->errorCode, $wrong->status, $wrong->field] === ['invalid_request', 400, 'amount'], 'field');
 check($wrong->requestId !== null, 'request id');
+$kinds = [400 => 'BadRequest', 401 => 'Unauthorized', 402 => 'InsufficientBalance', 403 => 'Forbidden',
+    404 => 'NotFound', 409 => 'Conflict', 422 => 'WalletLimitExceeded', 429 => 'RateLimited', 503 => 'Server'];
+foreach ($kinds as $status => $kind) {
+    check(LaariError::kind($status, 'any') === "Laari\\{$kind}Error", "the class of status $status");
+}
 foreach (['a/b', '../payments', 'x?limit=1', 'é', 'a#b'] as $strange) {
     $missing = refusal(fn () => $client->payments->get($strange));
     check($missing instanceof Laari\NotFoundError && $missing->status === 404, "id $strange");

@@ -253,6 +253,8 @@ class Payments:
         `expires_at`: In the future; default: 24 hours from now. RFC 3339; the default offset is
             +05:00.
         `metadata`: Your own strings, stored as sent; the customer does not see them.
+        `idempotency_key`: A call that is repeated with the same key counts once. Default: a new key
+            for each call, which its retries keep.
         """
         call = Call(
             ops.CREATE_PAYMENT,
@@ -322,6 +324,8 @@ class Payments:
 
         `amount`: In laari; default: all that is left.
         `note`: For you; the customer does not see it.
+        `idempotency_key`: A call that is repeated with the same key counts once. Default: a new key
+            for each call, which its retries keep.
         """
         call = Call(
             ops.REFUND_PAYMENT,
@@ -610,6 +614,8 @@ class Authorizations:
         `amount`: In laari: `12500` is MVR 125.00.
         `title`: The purpose of the payment.
         `bill_number`: May contain only letters, digits, space, - _ . and /.
+        `idempotency_key`: A call that is repeated with the same key counts once. Default: a new key
+            for each call, which its retries keep.
         """
         call = Call(
             ops.CHARGE_AUTHORIZATION,
