@@ -123,6 +123,8 @@ def test_the_table_of_layers_has_those_of_the_import_contract() -> None:
     section = page.partition("\n## Layers\n")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert sorted(named) == sorted(name for layer in layers for name in layer.split(" | "))
+    in_order = " → ".join(layer.replace(" | ", ", ") for layer in layers)
+    assert f"`{in_order}`" in (ROOT / "docs/development.md").read_text("utf-8")
 
 
 def test_the_parts_of_the_pages_are_the_first_segments_of_their_addresses() -> None:

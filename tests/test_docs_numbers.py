@@ -7,38 +7,98 @@ from typing import get_args
 
 import pytest
 
+from laari.edge import backend
 from laari.edge.input import strict_json
-from laari.edge.load import admission
+from laari.edge.load import admission, hashing, heavy, live
 from laari.edge.merchant import app as merchant_app
 from laari.edge.merchant import envelope, lists, oauth
 from laari.edge.pages import cookies, request, routes
+from laari.edge.pages.tills import counter
+from laari.engine import wal_archive
 from laari.http import head
-from laari.rules import terms
+from laari.http.limits import Limits
+from laari.process import heartbeat, supervisor
+from laari.rules import messages, terms
 from laari.rules.banking import bank_accounts, bank_statement
 from laari.rules.banking import payouts as banking_payouts
 from laari.rules.events import EVENTS
+from laari.rules.journal import SETTINGS
 from laari.rules.payments import refunds
 from laari.rules.records.payouts import PayoutStatus
+from laari.rules.webhooks import SIGNATURE_TOLERANCE_SECONDS
 from laari.spine import engine
+from laari.store import purge
+from laari.store.batch import runner
 from laari.store.ledger.sealed_rows import SUBJECTS
 from laari.store.people.passwords import NICENESS
+from laari.store.postgres import pool
+from laari.workers import background, sealing
+from laari.workers.messages import delivery as messages_sent
 from laari.workers.webhooks import answer, sender
+from laari.workers.webhooks.windows import WindowLimits
+from tests.patience.sitecustomize import FACTOR
 
 DOCS = Path(__file__).parents[1] / "docs"
 KIB = 1024
 
-WORDS = {10: "ten", 30: "thirty"}
+WORDS = {
+    2: "two", 3: "three", 4: "four", 5: "five", 8: "eight", 10: "ten", 15: "fifteen",
+    20: "twenty", 30: "thirty",
+}  # fmt: skip
+SPANS = {60: "minute"}
 
 
 def _hours(duration: timedelta) -> int:
     return int(duration / timedelta(hours=1))
 
 
+def _seconds(deadline: float) -> float:
+    """As it is outside of tests, which have more patience."""
+    return deadline / FACTOR
+
+
 _PERSON, _EVERYWHERE = terms.PASSWORDS_PER_PERSON, terms.PASSWORDS_PER_PERSON_EVERYWHERE
 _ADDRESS = terms.PASSWORDS_PER_ADDRESS
+_HTTP = Limits()
+_WINDOWS = WindowLimits()
+_TILL, _SCANS = terms.TILL_SALES, terms.TILL_SALES_PER_ADDRESS
+# One connection for batches; in the background two more, to lease deliveries and to record them.
+_OF_INTERFACE = (
+    pool.READ_CONNECTIONS
+    + pool.WRITE_CONNECTIONS
+    + backend.PAGE_CONNECTIONS
+    + backend.PAGE_WRITERS
+    + 1
+)
+_OF_BACKGROUND = background.CONNECTIONS + 1 + 2 * pool.WRITE_CONNECTIONS + 3
+
+
+def _minutes(duration: timedelta) -> str:
+    return WORDS[int(duration / timedelta(minutes=1))]
+
+
+_SHARE = f"{_WINDOWS.min_window} to {_WINDOWS.max_window} of {_WINDOWS.max_in_flight} slots"
+_WAITS = [seconds // 60 for seconds in messages_sent.RETRY_SECONDS]
+_OFFLINE_DAY = terms.OFFLINE_TRIES * int(timedelta(days=1) / terms.OFFLINE_TRIES_WITHIN)
 
 # By page: what it says, made from the constants.
 SENTENCES = {
+    "architecture.md": [
+        f"{_seconds(runner.STATEMENT_SECONDS):g} s per statement, "
+        f"{_seconds(runner.LOAD_SECONDS):g} s to load, "
+        f"{_seconds(runner.COMMIT_SECONDS):g} s to commit",
+        f"command in the queue: {_seconds(engine.WAIT_SECONDS):g} s; "
+        f"{_seconds(engine.AWAY_WAIT_SECONDS):g} s while",
+        f"{WORDS[engine.MAX_RERUNS]} reruns, "
+        f"{WORDS[int(_seconds(engine.RERUN_SECONDS))]} seconds, then 503",
+        f"for {WORDS[int(runner.LOOK_UP_SECONDS)]} seconds all batches look up first",
+        f"The queue holds at most {engine.MAX_WAITING:,} commands.",
+        f"Each tenant has {_SHARE}",
+        f"A form has at most {routes.MAX_FORM_BYTES // KIB} KiB.",
+        f"for at most {WORDS[heavy.MOST_UPLOADS]} people in a process",
+    ],
+    "audit.md": [f"The background process seals every {WORDS[sealing.EVERY_SECONDS]} seconds"],
+    "backup.md": [f"at least one a {SPANS[wal_archive.EXCHANGE_SECONDS]}"],
     "decisions.md": [
         f"nesting deeper than {strict_json.MAX_DEPTH}",
         f"More than {envelope.MAX_BODY_BYTES // KIB} KiB: 400 `request_too_large`.",
@@ -58,6 +118,20 @@ SENTENCES = {
         f"Issued tokens: {terms.TOKENS_PER_MINUTE} a minute per client",
         f"{WORDS[terms.RECIPIENT_MISSES_PER_MINUTE]} a minute per merchant",
         f"waits for {_hours(bank_accounts.DELAY)} hours, the first one too",
+        f"and for {bank_accounts.RECENT.days} days at least",
+        f"Over {_HTTP.head_bytes // KIB} KiB or {_HTTP.fields} fields of header",
+        f"{head.MAX_ITEMS} items in `Connection` or `Transfer-Encoding`, or {_HTTP.chunks} chunks",
+        f"A head has {WORDS[int(_seconds(_HTTP.head_seconds))]} seconds",
+        f"waited {WORDS[int(_seconds(_HTTP.wait_seconds))]} seconds for its process is 503",
+        f"Idle connections close after {_HTTP.idle_seconds:g} seconds.",
+        f"{_HTTP.unfinished_per_address} per address (IPv6: 64 bits), {_HTTP.unfinished:,} per",
+        f"{WORDS[hashing.MOST_WAITING]} wait, at most "
+        f"{WORDS[int(_seconds(hashing.LONGEST_WAIT_SECONDS))]} seconds, then 503",
+        f"and {WORDS[terms.OPEN_CASES]} at a time",
+        f"within {_minutes(terms.PASSKEY_CHALLENGE_LIFE)} minutes",
+        f"for one browser at a time, for {terms.REMEMBERED_DEVICE_LIFE.days} days",
+        f"lasts {terms.WALLET_WINDOW_SECONDS} seconds",
+        f"after {_WAITS[0]}, {_WAITS[1]} and {_WAITS[2]} minutes and {_WAITS[3] // 60} hours",
     ],
     "guides/errors.md": [
         f"more than {strict_json.MAX_DEPTH} levels",
@@ -72,7 +146,10 @@ SENTENCES = {
         "days.",
         f"?limit={lists.MAX_LIMIT}",
     ],
-    "guides/webhooks.md": [f"within {answer.TIMEOUT_SECONDS:g} seconds"],
+    "guides/webhooks.md": [
+        f"within {answer.TIMEOUT_SECONDS:g} seconds",
+        f"more than {SIGNATURE_TOLERANCE_SECONDS} seconds from your clock",
+    ],
     "operations.md": [
         f"A process handles {admission.MAX_IN_FLIGHT:,} requests at a time and queues "
         f"{engine.MAX_WAITING:,} write commands.",
@@ -80,13 +157,50 @@ SENTENCES = {
         f"(nice {NICENESS}, 64 MiB)",
         f"It works once, for {int(terms.PASSWORD_LINK_LIFE / timedelta(minutes=1))} minutes.",
         f"at most {terms.INVITATIONS_A_DAY} invitations in 24 hours",
+        f"after {WORDS[supervisor.FIRST_START_ATTEMPTS]} failed attempts",
+        f"the limit is {_seconds(heartbeat.SILENT_SECONDS):g} seconds of silence",
+        f"finish for up to {supervisor.STOP_SECONDS:g} seconds",
+        f"at most {_OF_INTERFACE} database connections, the background process {_OF_BACKGROUND}.",
+        f"at most {_WINDOWS.max_window} of {_WINDOWS.max_in_flight} slots, a failing one "
+        f"{WORDS[_WINDOWS.min_window]}",
+        f"at most {messages.MOST_OF_A_MERCHANT['payment_request']} messages about payment requests",
+        f"{messages.MOST_OF_A_MERCHANT['refund']} each about refunds and charges; of receipts they "
+        f"can ask for {terms.RECEIPTS_A_DAY}",
+        f"{WORDS[len(messages_sent.RETRY_SECONDS) + 1]} attempts within three hours",
+        f"It has {messages_sent.ATTEMPT_SECONDS:g} s, and no `LAARI_` variables.",
+        f"spreads retries over one to {WORDS[admission.LONGEST_WAIT_SECONDS]} seconds",
+        f"exports per merchant and {WORDS[heavy.MOST_EXPORTS]} in total",
+        f"{request.PAGES_PER_SECOND * request.PAGES_OVER_SECONDS:g} pages at once",
+        f"the limit is {_HTTP.connections:,}, or open files less {_HTTP.reserved_files}",
+        f"A purge deletes about {purge.MOST:,} rows per transaction",
     ],
-    "people.md": [f"works once, for {_hours(terms.INVITATION_LIFE)} hours"],
+    "operator.md": [f"An account is new for {bank_accounts.RECENT.days} days"],
+    "performance.md": [f"each opens up to {_OF_INTERFACE}"],
+    "people.md": [
+        f"works once, for {_hours(terms.INVITATION_LIFE)} hours",
+        f"at most {messages.MOST_OF_A_MERCHANT['trusted_payment']} in 24 hours",
+    ],
     "payouts.md": [
         f"A run has at most {banking_payouts.MOST_IN_A_RUN:,} payouts.",
         f"of up to {bank_statement.MAX_BYTES // KIB // KIB} MiB and "
         f"{bank_statement.MAX_LINES:,} lines",
         f"waits for {_hours(bank_accounts.DELAY)} hours",
+    ],
+    "tills.md": [
+        f"works once, for {_minutes(terms.PAIRING_LIFE)} minutes",
+        f"logged in for {WORDS[terms.TILL_DEVICE_LIFE.days // 7]} weeks",
+        f"expires after {_minutes(counter.SALE_LIFE)} minutes",
+        f"confirm {_SCANS.burst} payments at once, then one every {WORDS[int(_SCANS.seconds)]} "
+        f"seconds; one till {_TILL.burst}, then one a second",
+        f"at most {terms.REUSABLE_LINKS} that nobody has ended",
+        f"six digits for {_minutes(terms.OFFLINE_DIGITS_SHOWN)} minutes",
+        f"the present minute and the {WORDS[terms.OFFLINE_MINUTES - 1]} before it",
+        f"right once in {10**6 // terms.OFFLINE_MINUTES:,}",
+        f"{WORDS[terms.OFFLINE_TRIES].capitalize()} attempts in "
+        f"{_minutes(terms.OFFLINE_TRIES_WITHIN)} minutes are {_OFFLINE_DAY} a day",
+        f"At most {live.MOST_WAITING:,} requests wait in a process",
+        f"one statement each {live.LOOK_SECONDS:g} seconds",
+        f"asks again after {WORDS[int(live.WAIT_SECONDS)]} seconds",
     ],
     "testing-your-shop.md": [f"may create {terms.SANDBOX_SIGNUPS_PER_MINUTE} a minute"],
 }
@@ -111,6 +225,32 @@ def test_the_audit_page_names_the_sealed_tables() -> None:
     text = (DOCS / "audit.md").read_text("utf-8")
     sentence = text.partition("append-only and sealed:")[2].partition(". Other rows")[0]
     assert set(re.findall(r"`(\w+)`", sentence)) == set(SUBJECTS)
+
+
+IRREGULAR = {
+    "identity": "identity data",
+    "membership": "roles",
+    "oauth_client": "OAuth clients",
+    "person": "people",
+    "tenant": "merchants",
+    "trusted_person": "trusted people",
+}
+
+
+def test_the_audit_page_names_every_setting_of_the_journal() -> None:
+    text = " ".join((DOCS / "audit.md").read_text("utf-8").split())
+    section = text.partition("**Settings of shops and people:**")[2].partition("**How they")[0]
+    named = {each.strip(" -*") for each in re.split(r", | and (?!of )|:|\. ", section)}
+    for setting in SETTINGS.values():
+        name = setting.object_type
+        plural = IRREGULAR.get(name) or name.replace("_", " ").removesuffix("s") + "s"
+        assert plural in named, name
+
+
+def test_the_audit_page_counts_what_is_checked() -> None:
+    text = (DOCS / "audit.md").read_text("utf-8")
+    number = len(re.findall(r"^\d+\. ", text.partition("\n## ")[0], re.MULTILINE))
+    assert f"It checks {WORDS[number]} things" in text
 
 
 def test_the_webhook_guide_lists_every_event() -> None:

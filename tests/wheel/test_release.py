@@ -1,9 +1,26 @@
-"""What `make release` refuses, and its bill of materials."""
+"""What `make release` refuses, its bill of materials, and every place that names the version."""
+
+import re
 
 import pytest
 
-from tools.release import changelog_problem, of_service, tag_problem
+from laari import __version__
+from tools.release import ROOT, changelog_problem, of_service, tag_problem
 
+# Each file with what stands before the version, which is a pattern.
+NAMED_IN = [
+    ("pyproject.toml", '^version = "'),
+    ("clients/python/pyproject.toml", '^version = "'),
+    ("clients/python/src/laari_client/_transport.py", '__version__ = "'),
+    ("clients/typescript/package.json", '"version": "'),
+    ("clients/typescript/src/connection.ts", "laari-client-typescript/"),
+    ("clients/php/composer.json", '"version": "'),
+    ("clients/php/src/Client.php", "VERSION = '"),
+    ("clients/php/README.md", "laari-client-php-"),
+    ("compose.yaml", "image: laari:"),
+    ("compose.production.yaml", "image: laari-external:"),
+    ("docs/install.md", r"tar xf laari-|\bcd laari-|dist/laari-"),
+]
 RELEASED = "# Changelog\n\n## [0.2.0] - 2026-12-01\n\n- More.\n\n## [0.1.0]\n\n- All.\n"
 
 
@@ -16,6 +33,12 @@ def test_the_version_is_the_newest_of_the_changelog() -> None:
     assert changelog_problem(RELEASED, "0.1.0") == (
         "The newest version in CHANGELOG.md is 0.2.0, and the packages have 0.1.0."
     )
+
+
+@pytest.mark.parametrize(("file", "before"), NAMED_IN)
+def test_a_file_names_the_present_version(file: str, before: str) -> None:
+    text = (ROOT / file).read_text()
+    assert {*re.findall(rf"(?:{before})(\d+\.\d+\.\d+)", text, re.MULTILINE)} == {__version__}
 
 
 def test_changes_without_a_version_are_not_released() -> None:

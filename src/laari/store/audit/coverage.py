@@ -49,7 +49,7 @@ class Covered(NamedTuple):
     - `open`: a change is not found; by the reason why that is accepted.
 
     Names are separated by spaces. `traceless` are states that leave no trace: a change from one of
-    them to another is not found. `deleted` says why a deleted row is not missed; without it, it is.
+    them to another is not found. `deleted` says why a deleted row is not noticed.
     """
 
     sealed: str = ""

@@ -65,7 +65,7 @@ TABLES = {
     "bank_statements": Covered(
         derived={"bank_statement": "digest content"},
         open={"It says only when a statement that nobody waits for is deleted.": "stored_at"},
-        deleted="One that a second person has to confirm, or confirmed, is missed.",
+        deleted="One that a second person has confirmed or has to confirm is noticed.",
     ),
     "fee_sweeps": Covered(
         kept=Kept("transfer_id", "mode number transfer_id amount actor_kind actor_name created_at"),

@@ -13,7 +13,7 @@ TABLES = {
         open={
             "A note about the last run of the service or of a command.": "one created_at "
             "public_url last_backup_at last_audit_at last_audit_ok",
-            "Deliveries that a purge may have removed are not missed by the audit.": (
+            "The audit expects no deliveries from before this moment.": (
                 "deliveries_purged_before"
             ),
         },
@@ -36,7 +36,7 @@ TABLES = {
         },
         open={
             _ATTEMPT: "reserved_at reserved_by",
-            "A customer who declines leaves no trace: no event tells it.": "rejected_at",
+            "A customer who declines leaves no trace: no event records it.": "rejected_at",
         },
     ),
     "payment_requests": Covered(

@@ -22,7 +22,7 @@ from laari.rules.journal import (
 )
 from laari.store.audit.coverage import Covered, Journal, Kept
 
-_OWN_ONLY = "It can only prolong or shorten what its own person has."
+_OWN_ONLY = "A change can only prolong or shorten what its person already has."
 _USE = "It is only shown: the last use."
 _COUNTER = "A count of attempts: set back, it gives a guesser a few more."
 
@@ -144,7 +144,7 @@ TABLES = {
     "sandbox_periods": Covered(
         derived={"sandbox_period": "unit start spent"},
         deleted="It is about a sandbox only.",
-        open={"It is about a sandbox only, and without an owner counts for nobody.": "owner"},
+        open={"It is about a sandbox only, and does nothing without an owner.": "owner"},
     ),
     "wallet_keys": Covered(
         journal=Journal.of(WALLET_KEY, "encode(r.digest, 'hex')", "digest"),
