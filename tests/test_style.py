@@ -35,6 +35,10 @@ BANNED = (
     r"is what (?:\w+ ){1,3}asks? for",
     r"all the same",
     r"tells? of",
+    r"the own",
+    r"if so",
+    r"whose time has come",
+    r"of very many",
 )
 _BANNED = re.compile(rf"\b(?:{'|'.join(BANNED)})\b", re.IGNORECASE)
 

@@ -198,7 +198,7 @@ async def test_an_operator_renews_recovery_codes_and_keeps_the_factor(service: S
     assert tuple(entry) == ("operator", "support")
 
 
-async def test_an_operator_sees_and_ends_the_own_sessions(service: Service) -> None:
+async def test_operators_see_and_end_their_own_sessions(service: Service) -> None:
     email = await new_operator(service, "finance")
     async with connection_to(service.dsn) as connection:
         tokens = [await opened(connection, email, master=service.master_key) for _ in range(2)]

@@ -136,7 +136,7 @@ def test_a_payout_on_request_needs_the_operators_agreement(owner: Owner, forms: 
     assert "Request a payout" not in forms.http.get(listed).text
     token = forms.token(owner.url("/sandbox/money/bank"))
     refused = forms.send(f"{listed}/request", {"form_token": token})
-    assert "Payouts on request are not agreed." in refused.text
+    assert "This merchant may not request payouts." in refused.text
     agreed = shop.service.laari(
         "payout", "terms", shop.id, "--mode", "sandbox", "--on-request", "--json"
     )

@@ -321,7 +321,7 @@ async def test_a_device_is_remembered_used_listed_and_ended(
     await page.goto(f"{service.origin}/app/password")
     await expect(line).to_contain_text("Last used")
     await line.get_by_role("button", name="End the device My phone").click()
-    await expect(page.get_by_role("status")).to_have_text("The device is not remembered any more.")
+    await expect(page.get_by_role("status")).to_have_text("The device is no longer remembered.")
     await expect(section).to_contain_text("No device is remembered.")
 
 

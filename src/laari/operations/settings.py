@@ -110,7 +110,7 @@ PERSON = Subject(
     find_person,
     "{email} does not log in to the operator's desk",
 )
-NOT_OWN = refuse("conflict", "Another admin changes your own place at the desk.")
+NOT_OWN = refuse("conflict", "Another admin has to change your own access.")
 
 
 def _add_person(actor: Actor, email: str, role: OperatorRole, login: NewLogin) -> AddMember:
@@ -174,7 +174,7 @@ REMOVE = Operation(
     fields=(),
     run=_remove,
     shape=_removed_shape,
-    done="The person has no access to the desk any more.",
+    done="The person no longer has access to the desk.",
     about="""End a person's access to the operator's desk at once.
 
     Sessions end if the person works for nobody else.

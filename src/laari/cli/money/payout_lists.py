@@ -26,7 +26,9 @@ run_number = fields.integer(1, 999_999)
 
 @click.command("list")
 @click.option("--mode", type=fields.MODE, help="Only of this mode.")
-@click.option("--status", type=click.Choice(list(PAYOUT_TRANSITIONS)), help="Only with this one.")
+@click.option(
+    "--status", type=click.Choice(list(PAYOUT_TRANSITIONS)), help="Only payouts with this status."
+)
 @click.option("--limit", type=fields.integer(1, MOST_LISTED), default=20, help="Number of payouts.")
 @database_operation
 @needs("payouts.run")

@@ -205,7 +205,7 @@ class ImportLine(Command[Imported]):
         return self._booked(world, "topup", first.time, tid=first.tid, account=first.account)
 
     def _may_credit(self, world: World) -> bool:
-        """Whether this line may credit a wallet or a merchant; counts its amount if so."""
+        """Whether this line may credit a wallet or a merchant. If it may, its amount is counted."""
         if self.movement_id is None:
             return count_alone(world, self.actor, self.line.amount)
         movement = world.movements.get(self.movement_id)

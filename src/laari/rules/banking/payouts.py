@@ -202,7 +202,7 @@ class RequestPayout(Command[Payout]):
         if due is None:
             return _another_first()
         if not self.actor.is_operator and not terms.on_request:
-            return refuse("payout_not_possible", "Payouts on request are not agreed.")
+            return refuse("payout_not_possible", "This merchant may not request payouts.")
         refusal = not_payable(
             due,
             ledger.available(world, tenant),

@@ -117,7 +117,7 @@ def _unfit(world: World, owner: NewOwner | None) -> Refusal | None:
     if owner.login is None:
         person_id = world.person_ids.get(owner.email)
         if person_id is None or world.persons.get(person_id) is None:
-            return refuse("conflict", "This person was removed at this moment.")
+            return refuse("conflict", "This person was just removed.")
         return None
     refusal = not_enrolled(world, owner.email, owner.login)
     return None if refusal is None else invalid("email", refusal.message)

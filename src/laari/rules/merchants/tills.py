@@ -32,7 +32,7 @@ UNKNOWN_DEVICE = "Device"
 
 NO_TILL = refuse("conflict", "This merchant has no such till.")
 INACTIVE = refuse("conflict", "The till is not active. Activate it first.")
-NOT_PAIRED = refuse("conflict", "This code is not valid, or its time is over. Ask for a new one.")
+NOT_PAIRED = refuse("conflict", "This code is not valid or has expired. Ask for a new one.")
 
 
 class Pairing(NamedTuple):

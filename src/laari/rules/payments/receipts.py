@@ -54,7 +54,7 @@ class SendReceipt(Command[Transaction]):
         if self.channel not in reached:
             return refuse("conflict", "The service cannot reach you this way.")
         if world.receipts_sent[self.customer_id] >= terms.RECEIPTS_A_DAY:
-            return refuse("rate_limited", "You had the most receipts of a day.")
+            return refuse("rate_limited", "You cannot have more receipts in one day.")
         world.receipts_sent[self.customer_id] += 1
         content = ReceiptContent(
             line=self.words,

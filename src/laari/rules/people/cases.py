@@ -50,9 +50,9 @@ class OpenCase(Command[Case]):
             return refuse("not_found")
         assert line is not None
         if not can_be_reported(line, customer.mode) or self.tid in world.line_cases:
-            return refuse("conflict", "There is a case about this line, or it cannot have one.")
+            return refuse("conflict", "This line has a case already, or cannot have one.")
         if world.open_cases[self.customer_id] >= terms.OPEN_CASES:
-            return refuse("rate_limited", "You have the most open cases.")
+            return refuse("rate_limited", "You cannot have more open cases.")
         case = Case(world.new_id(), self.customer_id, self.tid, self.text, world.now)
         world.line_cases[self.tid] = case.id
         world.open_cases[self.customer_id] += 1

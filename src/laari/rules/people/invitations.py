@@ -193,7 +193,7 @@ class AcceptInvitation(Command[Joined]):
             return refuse("conflict", "This invitation is for another person.")
         person = world.persons.get(self.person_id)
         if person is None:
-            return refuse("conflict", "This person was removed at this moment.")
+            return refuse("conflict", "This person was just removed.")
         if found.proves:
             write_setting(world, World.persons, replace(person, proven=True), act)
         return person.id

@@ -161,7 +161,7 @@ class EndTrust(_Answer):
     ) -> TrustedPerson | Refusal:
         """Both hear of it: the customer may not be the one who pressed."""
         if trust.ends_at is not None:
-            return refuse("conflict", "It ends already.")
+            return refuse("conflict", "It is ending already.")
         ends_at = world.now + terms.TRUST_END
         ending = replace(trust, ends_at=ends_at)
         act = Act(self.actor, "trusted_person.end")

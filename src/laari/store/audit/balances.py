@@ -119,7 +119,7 @@ CHECKS = [
     ),
     Check(
         "merchant_funds",
-        "The fees of a merchant's refunded payments are not those that its limit counts.",
+        "The fees of a merchant's refunded payments differ from the sum that its limit uses.",
         """SELECT coalesce(t.merchant_id || ' ' || t.mode, f.tenant_id::text) AS id,
             coalesce(e.refunded_fees, 0)::text AS expected,
             coalesce(f.refunded_fees::text, 'no row') AS found

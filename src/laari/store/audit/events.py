@@ -1,8 +1,8 @@
-"""Events that states call for, their times, and their deliveries."""
+"""The events that states need, their times, and their deliveries."""
 
 from laari.store.audit.difference import IN_ORDER, MEMORY, Check, shown, unguarded
 
-# Events of payments that the payment does not call for, that have another time than their cause,
+# Events that do not fit their payment, that have another time than their cause,
 # or that come before the deadline. Those of refunds have their own checks.
 _PAYMENT_EVENTS = """
 payment_events AS MATERIALIZED (
@@ -40,7 +40,7 @@ _NOT_ALL_THERE = f"""{unguarded("events_once")}
 
 
 def _called_for(kind: str, message: str, prefix: str, object_type: str, called_for: str) -> Check:
-    """Events against those that the states of objects call for, in both directions.
+    """Compares events with the states of their objects, in both directions.
 
     In a sandbox a missing event may have been purged, if its object has ended.
     """

@@ -7,7 +7,7 @@ from laari.store.audit.difference import Check, shown, unguarded
 
 
 class _Called(NamedTuple):
-    """A kind of transfer that some payments call for, and its accounts and amount."""
+    """A kind of transfer that some payments need, and its accounts and amount."""
 
     kind: str
     when: str

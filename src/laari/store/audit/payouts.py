@@ -19,7 +19,7 @@ _LEAVING, _RETURNING = (
 )
 _MOVED = "{0}.kind || ' of ' || {0}.amount || ' from ' || {0}.debit || ' to ' || {0}.credit"
 
-# All transfers that payouts and their orders call for.
+# The transfers that payouts and their orders must have.
 _CALLED = f"""
     SELECT p.transfer_id, {_LEAVING}, {_OWNER}, {_IN_TRANSIT}, p.amount, p.created_at
     FROM payouts p
@@ -70,7 +70,7 @@ CHECKS = [
     ),
     Check(
         "payout_fee",
-        "The fees of payouts are not those that were taken, or returned with cancelled payouts.",
+        "The fees of payouts differ from the fees that were taken or returned.",
         f"""SELECT coalesce(e.tid, f.tid) AS id,
             coalesce(e.amount || ' from ' || e.debit || ' to ' || e.credit, 'no fee') AS expected,
             coalesce(f.amount || ' from ' || f.debit || ' to ' || f.credit, 'no fee') AS found
@@ -133,7 +133,7 @@ CHECKS = [
     ),
     Check(
         "payout_orders",
-        "The orders of a payout are not those that its amount and its state call for.",
+        "The orders of a payout do not fit its amount and state.",
         f"""SELECT coalesce({shown("po", "p.id")}, o.payout_id::text) AS id,
             coalesce(p.status || ', ' || p.amount || ', returned ' || p.returned_amount,
                 'no payout') AS expected,

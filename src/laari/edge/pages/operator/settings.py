@@ -50,7 +50,7 @@ async def show(request: OperatorRequest) -> Reply:
 
 
 async def _add_person(request: OperatorRequest) -> Reply:
-    """Adds a person, who sets the own password by a link. One who exists keeps the password."""
+    """Adds a person, who sets a password by a link. An existing person keeps the password."""
     given = request.values(ADD_PERSON)
     unknown = await hash_in_queue(request, secrets.token_urlsafe(32))
     login = NewLogin(unknown, must_change=True)
