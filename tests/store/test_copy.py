@@ -5,6 +5,8 @@ import asyncio
 import asyncpg
 import pytest
 
+from laari.store.audit import report
+from laari.store.audit.difference import Difference
 from laari.store.ledger import sealed_rows
 from laari.store.ledger.copy_digest import CopyDigest
 
@@ -26,3 +28,26 @@ async def test_a_copy_that_is_cancelled_after_its_last_row_ends(
     done, _ = await asyncio.wait([working], timeout=10)
     connection.terminate()
     assert done
+
+
+async def test_the_error_that_ends_an_audit_is_the_one_it_tells(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The copy on the audit's own connection is given up because a check beside it fails."""
+    monkeypatch.setattr(sealed_rows, "PAUSE_SECONDS", 60)
+    connection, beside = await asyncpg.connect(dsn), await asyncpg.connect(dsn)
+
+    async def copies(own: asyncpg.Connection) -> list[Difference]:
+        await sealed_rows.copy(own, CopyDigest(), "SELECT 1")
+        return []
+
+    async def fails(own: asyncpg.Connection) -> list[Difference]:
+        await asyncio.sleep(0.3)  # until the only piece of the copy has come
+        await own.execute("SELECT nothing")
+        return []
+
+    steps = [("copies", copies), ("fails", fails)]
+    with pytest.raises(asyncpg.UndefinedColumnError):
+        async with report.one_snapshot(connection):
+            await report._run(connection, [beside], steps, False, lambda *_: None)
+    await beside.close()

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeAlias
 
@@ -79,7 +80,7 @@ async def audit(
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
     """Runs every check over one snapshot, which the connections `beside` this one share."""
-    async with connection.transaction(isolation="repeatable_read", readonly=True):
+    async with one_snapshot(connection):
         await settle(connection, since_seal)
         places, known = await sealed_places(connection), list(known)
         scope = await since(connection, places) if since_seal else EVERYTHING
@@ -101,6 +102,19 @@ async def audit(
     ]
     kept = tuple(map(str, known))
     return Report(not found, payments, transfers, differences, dict(counts), ends, unsealed, kept)
+
+
+@asynccontextmanager
+async def one_snapshot(connection: Connection) -> AsyncIterator[None]:
+    """One moment for all statements. A check that was cancelled may have closed the connection: its
+    end must not hide the error that cancelled it."""
+    transaction = connection.transaction(isolation="repeatable_read", readonly=True)
+    await transaction.start()
+    try:
+        yield
+    finally:
+        if not connection.is_closed():
+            await transaction.rollback()
 
 
 async def settle(connection: Connection, since_seal: bool) -> None:
@@ -184,7 +198,7 @@ async def _run(
             found[number] = await step(own)
 
     async def work_beside(own: Connection) -> None:
-        async with own.transaction(isolation="repeatable_read", readonly=True):
+        async with one_snapshot(own):
             await own.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
             await settle(own, since_seal)
             await work(own)
