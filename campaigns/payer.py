@@ -63,23 +63,18 @@ class Payer:
 
     async def _pay(self, number: int, due: float) -> None:
         """Makes a payment and does what comes next; the time of each answer is a sample."""
-        connection: Connection | None = None
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                connection = self._idle.popleft() if self._idle else await self._connect()
                 body = json.dumps({"reference": f"{self._run}-{number}", "amount": 100}).encode()
-                made = await self._ask(connection, "POST", "/merchant/payments", body, 201)
+                made = await self._ask("POST", "/merchant/payments", body, 201)
                 self._note(due)
                 for step in self._steps:
                     began = time.monotonic()
                     method, path = NEXT[step]
-                    await self._ask(connection, method, path.format(made["data"]["id"]), b"", 200)
+                    await self._ask(method, path.format(made["data"]["id"]), b"", 200)
                     self._note(began)
-            self._idle.append(connection)
         except Exception as error:
             self.failures.append((time.monotonic(), f"{type(error).__name__}: {error}"))
-            if connection is not None:
-                connection.writer.close()
 
     def _note(self, since: float) -> None:
         self.samples.append((since, time.monotonic() - since))
@@ -88,14 +83,24 @@ class Payer:
         local = (ADDRESS, 0)
         return Connection(*await asyncio.open_connection(self._host, self._port, local_addr=local))
 
-    async def _ask(
-        self, connection: Connection, method: str, path: str, body: bytes, status: int
-    ) -> Any:
-        head = f"{method} {path} HTTP/1.1\r\n{self._head}\r\nContent-Length: {len(body)}\r\n\r\n"
-        connection.writer.write(head.encode() + body)
-        answer = (await connection.reader.readuntil(b"\r\n\r\n")).lower()
-        length = int(answer.split(b"\r\ncontent-length: ")[1].split(b"\r\n")[0])
-        text = await connection.reader.readexactly(length)
+    async def _ask(self, method: str, path: str, body: bytes, status: int) -> Any:
+        connection = self._idle.popleft() if self._idle else await self._connect()
+        is_kept = False
+        try:
+            head = (
+                f"{method} {path} HTTP/1.1\r\n{self._head}\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
+            connection.writer.write(head.encode() + body)
+            answer = (await connection.reader.readuntil(b"\r\n\r\n")).lower()
+            length = int(answer.split(b"\r\ncontent-length: ")[1].split(b"\r\n")[0])
+            text = await connection.reader.readexactly(length)
+            # nginx closes a connection after a thousand requests, and says so.
+            is_kept = b"\r\nconnection: close\r\n" not in answer
+        finally:
+            if is_kept:
+                self._idle.append(connection)
+            else:
+                connection.writer.close()
         if int(answer[9:12]) != status:
             raise RuntimeError(f"{path} answered {answer[9:12].decode()}: {text[:200]!r}")
         return json.loads(text)
