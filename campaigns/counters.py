@@ -19,6 +19,7 @@ import secrets
 import sys
 import threading
 import time
+from collections.abc import Collection
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -26,7 +27,8 @@ import uvloop
 
 ADDRESSES = 100  # of the tills
 CUSTOMERS = "127.0.3.1"
-TIMEOUT_SECONDS = 40.0  # the service answers a page that waits after twenty
+TIMEOUT_SECONDS = 40.0  # the service answers a page that waits after 25 at most
+RETRY_SECONDS = 2.0  # as the page does
 PAYMENT = re.compile(r"/counter/sales/(pay_[0-9a-f]{32})")
 
 
@@ -50,11 +52,16 @@ class Browser:
         self._opened: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(
-        self, method: str, path: str, form: dict[str, str] | None = None, *, wanted: int = 200
+        self,
+        method: str,
+        path: str,
+        form: dict[str, str] | None = None,
+        *,
+        wanted: Collection[int] = (200,),
     ) -> Answer:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             answer = await self._ask(method, path, urlencode(form or {}).encode())
-        if answer.status != wanted:
+        if answer.status not in wanted:
             raise RuntimeError(f"{path} answered {answer.status}: {answer.text[:200]}")
         return answer
 
@@ -74,6 +81,9 @@ class Browser:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         lengths = re.search(r"(?i)\r\ncontent-length: (\d+)", head)
         text = await reader.readexactly(int(lengths[1]) if lengths else 0)
+        if "\r\nconnection: close\r\n" in head.lower():
+            writer.close()
+            self._opened = None
         location = re.search(r"(?i)\r\nlocation: (\S+)", head)
         return Answer(int(head[9:12]), location[1] if location else "", text.decode())
 
@@ -94,7 +104,7 @@ class Till:
             "amount": "45.50",
             "reference": f"SALE-{secrets.token_hex(8).upper()}",
         }
-        made = await self._device.ask("POST", "/counter/sales", form, wanted=303)
+        made = await self._device.ask("POST", "/counter/sales", form, wanted=(303,))
         payment = PAYMENT.fullmatch(made.location)
         assert payment is not None, made.location
         await self._device.ask("GET", made.location)
@@ -113,12 +123,11 @@ class Till:
     async def open(self) -> Answer:
         return await self._device.ask("GET", "/counter")
 
-    async def news(self, mark: str) -> str:
-        return str(
-            json.loads((await self._device.ask("GET", f"/counter/news?status={mark}")).text)[
-                "status"
-            ]
-        )
+    async def news(self, mark: str) -> str | None:
+        """None if the service has too much to do."""
+        path = f"/counter/news?status={mark}"
+        answer = await self._device.ask("GET", path, wanted=(200, 503))
+        return str(json.loads(answer.text)["status"]) if answer.status == 200 else None
 
 
 class Counters:
@@ -129,6 +138,7 @@ class Counters:
         self.every: float = arguments.get("every", 0.0)
         self.samples: list[tuple[float, float]] = []  # when it was begun or heard, and seconds
         self.failures: list[str] = []
+        self.refused = 0  # answers 503 to pages that wait
 
     async def _guarded(self, name: str, till: Till, page: Answer, ended: threading.Event) -> None:
         try:
@@ -149,7 +159,12 @@ class Counters:
         """Waits for news of the till; a sample is the end of the device."""
         mark = page.found(r'data-status="([^"]+)"')
         while not ended.is_set():
-            mark = await till.news(mark)
+            found = await till.news(mark)
+            if found is None:
+                self.refused += 1
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            mark = found
             if mark == "ended":
                 self.samples.append((time.monotonic(), 0.0))
                 return
@@ -179,7 +194,8 @@ def main() -> None:
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     uvloop.run(counters.go_on(name, ended))
-    json.dump({"samples": counters.samples, "failures": counters.failures}, sys.stdout)
+    seen = {name: getattr(counters, name) for name in ("samples", "failures", "refused")}
+    json.dump(seen, sys.stdout)
     sys.stdout.flush()
     os._exit(0)  # connections are left to the system
 

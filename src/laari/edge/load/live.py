@@ -6,6 +6,7 @@ A commit of this process wakes them at once. For commits of other processes, one
 
 import asyncio
 import logging
+import random
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -23,8 +24,10 @@ from laari.store.reads.tills.changes import Changes
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.8  # a payment shows within a second, with the time of the look and of the page
-# Of one request: shorter than the patience of proxies, which is often thirty seconds.
+# Of one request, in the middle: shorter than the patience of proxies, which is often thirty
+# seconds. Each waits a little more or less, or all that began together would come back together.
 WAIT_SECONDS = 20.0
+SPREAD = 0.25
 # Requests that wait in one process. Each takes a few kilobytes and a connection. Others are
 # answered at once, and their pages ask again after two seconds.
 MOST_WAITING = 4096
@@ -94,7 +97,8 @@ class Live:
                 return {"status": state}
             began = time.perf_counter()
             with admission.aside(), suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), WAIT_SECONDS)
+                seconds = WAIT_SECONDS * random.uniform(1 - SPREAD, 1 + SPREAD)  # noqa: S311
+                await asyncio.wait_for(changed.wait(), seconds)
             request.started += time.perf_counter() - began  # metrics are about work
             # Nothing has changed: the page asks again soon, and then it is read.
             return {"status": await read() if changed.is_set() else known, "waited": "yes"}
