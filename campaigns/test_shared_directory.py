@@ -13,6 +13,8 @@ from campaigns.test_sigkill import Installation
 from tests.store.engines import is_running
 from tests.store.test_engine_lock import ELSEWHERE, needs_namespaces
 
+pytestmark = pytest.mark.campaign
+
 PAYMENTS = 20
 
 

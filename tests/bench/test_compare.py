@@ -110,7 +110,7 @@ def test_the_planted_delay_applies() -> None:
     git(root, "apply", "--check", "bench/delay.patch")
 
 
-@pytest.mark.ci
+@pytest.mark.campaign
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="needs wrk")
 def test_this_tree_is_compared_with_itself(capfd: pytest.CaptureFixture[str]) -> None:
     few = ("--workloads", "charge", "--clients", "2", "--pairs", "1", "--seconds", "1")

@@ -403,6 +403,6 @@ async def test_all_sums_agree_with_what_happened(dsn: str, history: History, see
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("seed", range(10, 16))
+@pytest.mark.parametrize("seed", [10, 11])
 async def test_all_sums_agree_in_long_histories(dsn: str, history: History, seed: int) -> None:
     await play(dsn, history, seed, 400)
