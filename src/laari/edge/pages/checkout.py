@@ -9,7 +9,7 @@ from uuid import UUID
 from laari.edge.pages.cookies import DEVICE
 from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes
 from laari.edge.pages.login import is_fresh
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.tills.references import SCAN, is_reference
@@ -105,7 +105,7 @@ async def _offered_device(request: CheckoutRequest, payer: CustomerSession | Non
     return masked_payer(device.customer, device.mobile, device.account)
 
 
-async def _pay_with_device(request: CheckoutRequest) -> Reply | Problem:
+async def _pay_with_device(request: CheckoutRequest) -> Reply:
     """The reason of a refusal would tell something about the wallet: it is not said."""
     device = await request.find_device()
     if device is None:
@@ -122,10 +122,11 @@ async def _pay_with_device(request: CheckoutRequest) -> Reply | Problem:
             daily_limit=request.device_limit,
         )
 
-    outcome = await request.decide(pay, device.payer)
-    if isinstance(outcome, Reply):
-        return outcome
-    return FormProblem(409, request.language.text("devices.refused"), outcome.retry_after)
+    try:
+        return await request.decide(pay, device.payer)
+    except RefusedForm as refused:
+        again = refused.problem.retry_after
+        raise RefusedForm(409, request.language.text("devices.refused"), again) from None
 
 
 async def _digits(request: CheckoutRequest, payment: Payment) -> str | None:

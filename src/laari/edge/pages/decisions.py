@@ -11,8 +11,8 @@ from uuid import UUID
 from laari.edge.load.live import OnePayment
 from laari.edge.pages.login import log_in_customer
 from laari.edge.pages.passkeys import log_in as passkeys
-from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
-from laari.edge.pages.routes import FormHandler, Handler, PageRoute
+from laari.edge.pages.request import Access, PageRequest, RefusedForm
+from laari.edge.pages.routes import Handler, PageRoute
 from laari.edge.resources import R
 from laari.http.messages import Reply
 from laari.rules.actors import Payer, sandbox_customer
@@ -107,7 +107,7 @@ class DecisionRequest(PageRequest, ABC, Generic[R]):
         self.asked = asked
         return None
 
-    async def decide(self, decision: Decision, payer: Payer) -> Reply | Problem:
+    async def decide(self, decision: Decision, payer: Payer) -> Reply:
         """Submits the decision; then the resource's page shows its state.
 
         A refusal is explained unless another tab or the merchant was faster, or time is up.
@@ -119,7 +119,7 @@ class DecisionRequest(PageRequest, ABC, Generic[R]):
             if now is not None and self.may_retry(now.state):
                 self.asked = now
                 words = await self.refused_words(outcome, payer.account)
-                return FormProblem(outcome.status, words, outcome.retry_after)
+                raise RefusedForm(outcome.status, words, outcome.retry_after)
         return self.go(self.address)
 
 
@@ -139,10 +139,10 @@ async def show_status(request: AnyDecision) -> Reply:
     return await request.state_reply(read, OnePayment(row.id))
 
 
-def decided(decision: Decision, *states: str, confirmed: bool = False) -> FormHandler[AnyDecision]:
+def decided(decision: Decision, *states: str, confirmed: bool = False) -> Handler[AnyDecision]:
     """The customer's decision in one of these states, or any; `confirmed` not long ago."""
 
-    async def handle(request: AnyDecision) -> Reply | Problem:
+    async def handle(request: AnyDecision) -> Reply:
         customer = await request.decider()
         if customer is None or (states and request.asked.state not in states):
             # Logged out, or decided elsewhere, after the page was shown.
@@ -176,10 +176,10 @@ AnyLinked: TypeAlias = LinkedRequest[Any]
 K = TypeVar("K", bound=AnyLinked)
 
 
-def in_sandbox(**decisions: Decision) -> FormHandler[AnyLinked]:
+def in_sandbox(**decisions: Decision) -> Handler[AnyLinked]:
     """A decision of the merchant's sandbox customer, without a log-in: no real money moves."""
 
-    async def handle(request: AnyLinked) -> Reply | Problem:
+    async def handle(request: AnyLinked) -> Reply:
         decision = decisions.get(request.params["action"])
         tenant = request.asked.tenant
         if tenant.mode != "sandbox" or decision is None:
@@ -190,11 +190,11 @@ def in_sandbox(**decisions: Decision) -> FormHandler[AnyLinked]:
 
 
 def linked_routes(
-    kind: type[K], show: Handler[K], then: FormHandler[AnyLinked] | None = None
+    kind: type[K], show: Handler[K], then: Handler[AnyLinked] | None = None
 ) -> list[PageRoute[K]]:
     """The page, its state, and the log-in and log-out on it; `then` follows a passkey."""
 
-    async def by_passkey(request: AnyLinked) -> Reply | Problem:
+    async def by_passkey(request: AnyLinked) -> Reply:
         await passkeys.log_in(request, request.asked.tenant.mode)
         return request.go(request.address) if then is None else await then(request)
 

@@ -13,7 +13,7 @@ from laari.edge.pages.login import (
     hash_new_password,
     throttle,
 )
-from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm, shown
+from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
@@ -58,9 +58,9 @@ async def exchange(request: PageRequest) -> str:
     digest = password_links.of_request(request.backend.master_key, handle)
     exchanged = await request.backend.spine.submit(ExchangeCode(digest, handle, code))
     if isinstance(exchanged, Refusal) and exchanged.code == "not_found":
-        raise RefusedForm(FormProblem(422, request.language.text("forgotten.wrong_code")))
+        raise RefusedForm(422, request.language.text("forgotten.wrong_code"))
     if isinstance(exchanged, Refusal):
-        raise RefusedForm(shown(exchanged))
+        raise RefusedForm.of(exchanged)
     return exchanged
 
 
@@ -84,7 +84,7 @@ async def set_password(request: PageRequest, *, of_customer: bool) -> bool:
         UsePasswordLink(digest, password_hash, request.http.client)
     )
     if isinstance(used, Refusal) and used.code != "not_found":
-        raise RefusedForm(shown(used))
+        raise RefusedForm.of(used)
     return not isinstance(used, Refusal)
 
 

@@ -10,7 +10,7 @@ from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
 from laari.edge.load.token_buckets import Bucket, throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
-from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm, in_form, shown
+from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.addresses import client_prefix, neighbourhood
 from laari.rules import terms
 from laari.rules.actors import Actor
@@ -91,18 +91,18 @@ async def _log_in(
         throttle(request, strangers)
     password_hash = None if login is None else login.password_hash
     rank = asked if browser is None else FIRST
-    problem = await _verify(request, password_hash, rank, "wrong")
-    if problem is not None:
-        if login is not None and problem.status == WRONG:
+    refused = await _verify(request, password_hash, rank, "wrong")
+    if refused is not None:
+        if login is not None and refused.problem.status == WRONG:
             request.backend.failed_logins.note(login.whose, request.now)
-        raise RefusedForm(problem)
+        raise refused
     assert login is not None
     assert password_hash is not None
     # A password that came with the account is used on a new device by nature.
     is_new = browser is None and not login.first_password
     if not await request.start_session(login.whose, password_hash, is_new=is_new):
         # The password was changed after it was read.
-        raise RefusedForm(_problem(request, 422, "wrong"))
+        raise _refused(request, 422, "wrong")
     remember_browser(request, login)
     return login
 
@@ -111,13 +111,13 @@ def throttle(request: PageRequest, buckets: list[Bucket]) -> None:
     """Counts an attempt in all buckets or none: one address cannot use up a person's attempts."""
     wait = request.backend.rates.take_all(buckets, time.monotonic())
     if wait > 0:
-        raise RefusedForm(_problem(request, 429, "throttled", math.ceil(wait)))
+        raise _refused(request, 429, "throttled", math.ceil(wait))
 
 
-def _problem(
+def _refused(
     request: PageRequest, status: int, name: str, retry_after: int | None = None
-) -> FormProblem:
-    return FormProblem(status, request.language.text(f"login.{name}"), retry_after)
+) -> RefusedForm:
+    return RefusedForm(status, request.language.text(f"login.{name}"), retry_after)
 
 
 def demand(request: PageRequest) -> float:
@@ -150,28 +150,28 @@ async def confirm(request: PageRequest, session: Session, *, always: bool = Fals
     own = throttle_bucket(terms.PASSWORDS_PER_PERSON, "log-in session", session.digest.hex())
     throttle(request, [own])
     password_hash = await request.backend.ask(logins.password_hash_of, session.whose)
-    problem = await _verify(request, password_hash, FIRST, "again_wrong")
-    if problem is not None and problem.status == WRONG:
-        request.backend.failed_logins.note(session.whose, request.now)
-    if problem is not None:
-        raise RefusedForm(problem)
+    refused = await _verify(request, password_hash, FIRST, "again_wrong")
+    if refused is not None:
+        if refused.problem.status == WRONG:
+            request.backend.failed_logins.note(session.whose, request.now)
+        raise refused
     assert password_hash is not None
     if isinstance(session, PersonSession) and session.has_factor:
-        refused = await request.backend.spine.submit(
+        wrong = await request.backend.spine.submit(
             CheckFactor(session.whose, request.form.get("code", ""))
         )
-        if refused is not None:
-            raise RefusedForm(in_form(refused))
+        if wrong is not None:
+            raise RefusedForm.of_field(wrong)
     noted = await request.backend.write(
         sessions.note_authenticated, session, request.now, password_hash
     )
     if not noted:
-        raise RefusedForm(_problem(request, 422, "again_wrong"))
+        raise _refused(request, 422, "again_wrong")
 
 
 async def _verify(
     request: PageRequest, password_hash: str | None, rank: float, wrong: str
-) -> FormProblem | None:
+) -> RefusedForm | None:
     """Verifies the form's password; it takes the same time if the person does not exist."""
     password = request.form.get("password", "")[:MAX_LENGTH]
     try:
@@ -182,8 +182,8 @@ async def _verify(
             disconnected=request.http.disconnected,
         )
     except Overloaded as full:
-        return _problem(request, 503, "busy", full.retry_after)
-    return None if fits and password_hash is not None else _problem(request, WRONG, wrong)
+        return _refused(request, 503, "busy", full.retry_after)
+    return None if fits and password_hash is not None else _refused(request, WRONG, wrong)
 
 
 def check_new_password(request: PageRequest) -> None:
@@ -197,7 +197,7 @@ def check_new_password(request: PageRequest) -> None:
 
 
 def _refused_password(request: PageRequest, status: int, name: str) -> RefusedForm:
-    return RefusedForm(FormProblem(status, request.language.text(f"password.{name}")))
+    return RefusedForm(status, request.language.text(f"password.{name}"))
 
 
 async def hash_new_password(request: PageRequest, rank: float = FIRST) -> str:
@@ -210,7 +210,7 @@ async def hash_in_queue(request: PageRequest, password: str, rank: float = FIRST
             password, rank=rank, disconnected=request.http.disconnected
         )
     except Overloaded as full:
-        raise RefusedForm(_problem(request, 503, "busy", full.retry_after)) from None
+        raise _refused(request, 503, "busy", full.retry_after) from None
 
 
 async def change_password(request: PageRequest, session: Session, actor: Actor) -> None:
@@ -230,6 +230,6 @@ async def change_password(request: PageRequest, session: Session, actor: Actor) 
     if isinstance(ended, Refusal) and ended.code == "conflict":
         raise _refused_password(request, 409, "changed_meanwhile")
     if isinstance(ended, Refusal):
-        raise RefusedForm(shown(ended))
+        raise RefusedForm.of(ended)
     await request.start_session(session.whose, password_hash, with_factor=True)
     remember_browser(request, Login(session.whose, password_hash))

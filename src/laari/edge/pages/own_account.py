@@ -5,9 +5,9 @@ The dashboard and the operator's desk have the same pages.
 
 import base64
 
-from laari.edge.pages.login import change_password, log_in_person
+from laari.edge.pages.login import WRONG, change_password, log_in_person
 from laari.edge.pages.person import ACCOUNT, FACTOR, PersonRequest, PersonVisitor
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm, in_form
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.qr import qr_png
 from laari.http.messages import Reply
@@ -24,8 +24,8 @@ from laari.store.people import logins, sessions
 from laari.store.reads.people import message_choices, second_factors
 
 ISSUER = "Laari"
-WRONG = FormProblem(
-    422, "These details do not match a login. Check the address and the password, then try again."
+WRONG_DETAILS = (
+    "These details do not match a login. Check the address and the password, then try again."
 )
 
 # Log-in and log-out.
@@ -35,16 +35,18 @@ async def show_login(request: PersonVisitor) -> Reply:
     return request.page("login.html")
 
 
-async def log_in(request: PersonVisitor) -> Reply | Problem:
+async def log_in(request: PersonVisitor) -> Reply:
     """A person who has no place in this area is refused like an unknown one."""
     try:
         login = await log_in_person(request)
     except RefusedForm as refused:
-        return WRONG if refused.problem.status == WRONG.status else refused.problem
+        if refused.problem.status != WRONG:
+            raise
+        raise RefusedForm(WRONG, WRONG_DETAILS) from None
     assert isinstance(login.whose, PersonId)
     if not await request.admits(login.whose):
         await request.end_session()
-        return WRONG
+        raise RefusedForm(WRONG, WRONG_DETAILS)
     return request.go(
         f"{request.password_page}?first=1" if login.first_password else request.wanted
     )
@@ -54,10 +56,10 @@ async def show_code(request: PersonVisitor) -> Reply:
     return request.page("code.html") if await request.is_half_open() else request.go(request.login)
 
 
-async def enter_code(request: PersonVisitor) -> Reply | Problem:
+async def enter_code(request: PersonVisitor) -> Reply:
     outcome = await request.enter_code(request.form.get("code", ""))
     if isinstance(outcome, Refusal):
-        return in_form(outcome)
+        raise RefusedForm.of_field(outcome)
     return request.go(request.wanted if outcome else request.login)
 
 
@@ -123,20 +125,20 @@ async def show_factor(request: PersonRequest) -> Reply:
     return request.page("factor.html", factor=factor, seed=seed, uri=uri, image=image)
 
 
-async def begin(request: PersonRequest) -> Reply | Problem:
+async def begin(request: PersonRequest) -> Reply:
     await request.confirm()
     person = request.person
     await request.submit(BeginFactor(request.actor, person.whose, person.digest))
     return request.redirect(FACTOR)
 
 
-async def confirm_set_up(request: PersonRequest) -> Reply | Problem:
+async def confirm_set_up(request: PersonRequest) -> Reply:
     person, code = request.person, request.form.get("code", "")
     outcome = await request.backend.spine.submit(
         ConfirmFactor(request.actor, person.whose, person.digest, code)
     )
     if isinstance(outcome, Refusal):
-        return in_form(outcome)
+        raise RefusedForm.of_field(outcome)
     return request.page("recovery_codes.html", codes=outcome, is_new=True)
 
 
@@ -144,7 +146,7 @@ async def ask_renewal(request: PersonRequest) -> Reply:
     return _page_with_factor(request, "renew_codes.html")
 
 
-async def renew(request: PersonRequest) -> Reply | Problem:
+async def renew(request: PersonRequest) -> Reply:
     await request.confirm(always=True)
     codes = await request.submit(RenewRecoveryCodes(request.actor, request.person.whose))
     return request.page("recovery_codes.html", codes=codes, is_new=False)
@@ -154,7 +156,7 @@ async def ask_off(request: PersonRequest) -> Reply:
     return _page_with_factor(request, "factor_off.html")
 
 
-async def turn_off(request: PersonRequest) -> Reply | Problem:
+async def turn_off(request: PersonRequest) -> Reply:
     await request.confirm(always=True)
     await request.submit(TurnOffFactor(request.actor, request.person.whose))
     return request.redirect(ACCOUNT, done="factor_off")

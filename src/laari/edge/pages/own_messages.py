@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
+from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.rules.actors import Actor
 from laari.rules.money import MAX_MONEY, read_rufiyaa
 from laari.rules.people.message_choices import ChooseMessages
@@ -18,10 +18,10 @@ async def choose(request: PageRequest, actor: Actor, whose: Whose) -> None:
     channel, least = request.form.get("channel", ""), request.form.get("least", "").strip()
     amount = read_rufiyaa(least) if least else 0
     if channel not in _CHANNELS:
-        raise RefusedForm(FormProblem(422, request.language.text("choice.no_channel")))
+        raise RefusedForm(422, request.language.text("choice.no_channel"))
     if amount is None or not 0 <= amount <= MAX_MONEY:
-        raise RefusedForm(FormProblem(422, request.language.text("choice.no_amount")))
+        raise RefusedForm(422, request.language.text("choice.no_amount"))
     choice = MessageChoice(_CHANNELS[channel], amount)
     outcome = await request.backend.spine.submit(ChooseMessages(actor, whose, choice))
     if isinstance(outcome, Refusal):
-        raise RefusedForm(FormProblem(outcome.status, request.language.text("approval.busy")))
+        raise RefusedForm(outcome.status, request.language.text("approval.busy"))

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from laari.edge.load.heavy import SLICED_REST, Line
 from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.render import render_long
-from laari.edge.pages.request import Access, FormProblem, PageRequest, RefusedForm, shown
+from laari.edge.pages.request import Access, PageRequest, RefusedForm
 from laari.http.messages import Reply
 from laari.operations.fields import Field, FieldError, read_form
 from laari.operations.operation import AnyOperation, Context
@@ -131,7 +131,7 @@ class PersonRequest(PersonVisitor):
         """Runs a command of this person; a refusal is shown above the page."""
         outcome = await self.backend.spine.submit(command)
         if isinstance(outcome, Refusal):
-            raise RefusedForm(shown(outcome))
+            raise RefusedForm.of(outcome)
         return outcome
 
     def values(self, declared: AnyOperation, **more: str) -> dict[str, object]:
@@ -146,7 +146,7 @@ class PersonRequest(PersonVisitor):
         context = Context(self.actor, backend.ask, backend.spine.submit, backend.settings, self.now)
         result = await declared.act(context, subject, given)
         if isinstance(result, Refusal):
-            raise RefusedForm(shown(result))
+            raise RefusedForm.of(result)
         return result
 
     def searching(self) -> AbstractAsyncContextManager[None]:
@@ -217,7 +217,7 @@ def fields_of(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, o
     try:
         return read_form(fields, form)
     except FieldError as error:
-        raise RefusedForm(FormProblem(422, str(error))) from None
+        raise RefusedForm(422, str(error)) from None
 
 
 R = TypeVar("R", bound=PersonRequest)

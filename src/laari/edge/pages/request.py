@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, quote
 
 import msgspec
@@ -53,6 +53,8 @@ PAGES_OVER_SECONDS = 20.0
 _SEGMENTS = r"(/[A-Za-z0-9_-]+)*"
 _SAFE_IN_LOCATION = "/:%#?=@[]!$&'()*+,;"
 
+NO_EMAIL = "This is not an email address."
+
 S = TypeVar("S", CustomerSession, PersonSession)
 
 NO_CHANNELS: frozenset[str] = frozenset()
@@ -78,24 +80,32 @@ class FormProblem(NamedTuple):
     fields: Mapping[str, str] = MappingProxyType({})
 
 
-Problem: TypeAlias = FormProblem | Refusal
-
-
 def shown(refusal: Refusal) -> FormProblem:
     """The refusal of a command, above the page."""
     return FormProblem(refusal.status, refusal.message, refusal.retry_after)
 
 
-def in_form(refusal: Refusal) -> FormProblem:
-    """The same, with the status of every other wrong field if a field was refused."""
-    return shown(refusal)._replace(status=422) if refusal.field is not None else shown(refusal)
-
-
 class RefusedForm(Exception):  # noqa: N818  # not an error of ours
-    """Ends the handler of a form: its page shows the problem."""
+    """Ends the handler of a form: its page shows the problem. Nothing else refuses a form."""
 
-    def __init__(self, problem: FormProblem) -> None:
-        self.problem = problem
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        retry_after: int | None = None,
+        fields: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.problem = FormProblem(status, message, retry_after, fields)
+
+    @classmethod
+    def of(cls, refusal: Refusal) -> "RefusedForm":
+        return cls(*shown(refusal))
+
+    @classmethod
+    def of_field(cls, refusal: Refusal) -> "RefusedForm":
+        """The same, with the status of every other wrong field if a field was refused."""
+        status = refusal.status if refusal.field is None else 422
+        return cls(status, refusal.message, refusal.retry_after)
 
 
 class Access(NamedTuple):
@@ -129,7 +139,7 @@ class PageRequest:
         self.form: dict[str, str] = {}
         self.files: dict[str, UploadedFile] = {}
         self.whose: Whose | None = None
-        self.problem: Problem | None = None
+        self.problem: FormProblem | None = None
         self.on_own_device = False  # whether the customer says so, with a log-in
         self.now = datetime.now(UTC)
         self._cookies = own_cookies(http.fields)
@@ -328,7 +338,7 @@ class PageRequest:
 
     def wrong(self, field: str) -> str | None:
         """Why this field of the form was refused."""
-        return self.problem.fields.get(field) if isinstance(self.problem, FormProblem) else None
+        return None if self.problem is None else self.problem.fields.get(field)
 
     def page(self, template: str, status: int | None = None, **values: object) -> Reply:
         html = render(self.named(template), self.language, **self.common(), **values)

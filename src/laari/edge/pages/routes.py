@@ -1,7 +1,7 @@
 """A page's address with its handlers, and the checks before them.
 
-A GET changes nothing. A POST handler gets a checked form and returns a reply or a problem; the
-functions that read and check its fields raise `RefusedForm`.
+A GET changes nothing. A POST handler gets a checked form and returns a reply. Whatever refuses the
+form raises `RefusedForm`: the page of the route shows why.
 """
 
 import logging
@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from laari.edge.backend import Backend
 from laari.edge.input.multipart import MEDIA_TYPE, MultipartError, read_multipart
 from laari.edge.load.admission import Overloaded
-from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, RefusedForm, TooFast
+from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, RefusedForm, TooFast
 from laari.edge.pages.security import stranger
 from laari.errors import UnavailableError
 from laari.http.messages import ClientGone, Reply, Request, SlowBody
@@ -28,7 +28,6 @@ TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 
 P = TypeVar("P", bound=PageRequest)
 Handler: TypeAlias = Callable[[P], Awaitable[Reply]]
-FormHandler: TypeAlias = Callable[[P], Awaitable[Reply | Problem]]
 NO_OPERATION: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 Routes: TypeAlias = "list[PageRoute[Any]]"
 
@@ -49,7 +48,7 @@ class PageRoute(Generic[P]):
         path: str,
         *,
         get: Handler[P] | None = None,
-        post: FormHandler[P] | None = None,
+        post: Handler[P] | None = None,
         page: Handler[P] | None = None,
         polled: bool = False,
         own: bool = False,
@@ -140,13 +139,10 @@ class PageRoute(Generic[P]):
         request.form = form
         assert self.post is not None  # the router knows the methods
         try:
-            outcome = await request.ask_password(self.access) or await self.post(request)
+            return await request.ask_password(self.access) or await self.post(request)
         except RefusedForm as refused:
-            outcome = refused.problem
-        if isinstance(outcome, Reply):
-            return outcome
+            request.problem = refused.problem
         assert self._page is not None, f"{self.path} has no page to show a refused form"
-        request.problem = outcome
         return await self._page(request)
 
 

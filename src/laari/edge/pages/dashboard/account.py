@@ -8,14 +8,12 @@ from laari.edge.pages.dashboard.request import (
     home_of,
 )
 from laari.edge.pages.person import ACCOUNT, FACTOR
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.merchants.settings import RequireFactor
 from laari.store.merchants import merchants
-
-OWN_FIRST = FormProblem(409, "Set up your own second factor first.")
 
 
 async def home(request: DashboardVisitor) -> Reply:
@@ -60,11 +58,11 @@ async def show_merchants(request: DashboardRequest) -> Reply:
     return request.page("merchants.html")
 
 
-async def require_factor(request: DashboardRequest) -> Reply | Problem:
+async def require_factor(request: DashboardRequest) -> Reply:
     """An owner decides whether all people of the merchant need a second factor."""
     required = request.form.get("required") == "yes"
     if required and not request.person.has_factor:
-        return OWN_FIRST
+        raise RefusedForm(409, "Set up your own second factor first.")
     await request.confirm(always=True)
     await request.submit(RequireFactor(request.actor, request.merchant.id, required))
     return request.redirect(FACTOR, done="required")

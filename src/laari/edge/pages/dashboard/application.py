@@ -84,7 +84,7 @@ def read_answers(form: dict[str, str]) -> ApplicationAnswers:
     if volume is None or not 0 <= volume <= MAX_MONEY:
         wrong[VOLUME] = "Enter an amount in rufiyaa, such as 50,000."
     if wrong:
-        raise RefusedForm(FormProblem(422, WRONG, fields=wrong))
+        raise RefusedForm(422, WRONG, fields=wrong)
     return ApplicationAnswers(**texts, monthly_volume=volume)  # type: ignore[arg-type]
 
 

@@ -4,10 +4,10 @@ import base64
 
 from laari.edge.merchant import authorizations as api
 from laari.edge.pages.dashboard.by_hand.link import NAMES as LINK_NAMES
-from laari.edge.pages.dashboard.by_hand.typed import in_words, new_reference, read_amount
-from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.dashboard.by_hand.typed import new_reference, read_amount
+from laari.edge.pages.dashboard.request import DashboardRequest, in_words
 from laari.edge.pages.dashboard.views import cancel, for_one, list_page
-from laari.edge.pages.request import Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.qr import qr_png
 from laari.edge.resources import AUTHORIZATIONS
@@ -47,19 +47,14 @@ async def _show(request: DashboardRequest, stored: Authorization) -> Reply:
     )
 
 
-async def _charge(request: DashboardRequest, authorization: Authorization) -> Reply | Problem:
+async def _charge(request: DashboardRequest, authorization: Authorization) -> Reply:
     form = request.form
     amount = read_amount(form, "amount", LINK_NAMES["amount"], MAX_PAYMENT_AMOUNT)
-    if isinstance(amount, Refusal):
-        return amount
     texts = {name: form.get(name, "") for name in ("reference", "title", "bill_number")}
     draft = api.CHARGE_BODY.read({**texts, "amount": amount})
     if isinstance(draft, Refusal):
-        return in_words(draft, LINK_NAMES)
-    command = ChargeByHand(request.tenant, authorization.id, draft, request.actor)
-    outcome = await request.backend.spine.submit(command)
-    if isinstance(outcome, Refusal):
-        return outcome
+        raise RefusedForm.of(in_words(draft, LINK_NAMES))
+    await request.submit(ChargeByHand(request.tenant, authorization.id, draft, request.actor))
     return request.redirect(request.resource_path, done="charged")
 
 

@@ -6,7 +6,6 @@ from typing import TypeAlias
 from laari.edge import codes
 from laari.edge.pages.dashboard.money.tills import show_list
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -36,7 +35,7 @@ async def _find(request: DashboardRequest) -> Till | None:
     return await request.backend.ask(records.find, request.tenant.id, till_id)
 
 
-async def create(request: DashboardRequest) -> Reply | Problem:
+async def create(request: DashboardRequest) -> Reply:
     name = request.form.get("name", "")
     till = await request.submit(CreateTill(request.actor, request.tenant, name))
     return request.redirect(_page_of(till), done="till")
@@ -65,7 +64,7 @@ async def show_stand(request: DashboardRequest) -> Reply:
     return request.page("till_stand.html", till=till, path=_page_of(till), address=address)
 
 
-async def pair(request: DashboardRequest) -> Reply | Problem:
+async def pair(request: DashboardRequest) -> Reply:
     """Shows a pairing code once; only its digest is stored."""
     till = await _find(request)
     if till is None:
@@ -76,7 +75,7 @@ async def pair(request: DashboardRequest) -> Reply | Problem:
     )
 
 
-async def end_device(request: DashboardRequest) -> Reply | Problem:
+async def end_device(request: DashboardRequest) -> Reply:
     till, digest = await _find(request), request.params["digest"]
     if till is None or not _DIGEST.fullmatch(digest):
         return request.missing()
@@ -84,7 +83,7 @@ async def end_device(request: DashboardRequest) -> Reply | Problem:
     return request.redirect(_page_of(till), done="device")
 
 
-async def set_state(request: DashboardRequest) -> Reply | Problem:
+async def set_state(request: DashboardRequest) -> Reply:
     till = await _find(request)
     if till is None:
         return request.missing()

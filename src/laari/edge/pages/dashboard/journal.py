@@ -14,7 +14,7 @@ from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guar
 from laari.edge.pages.dashboard.journal_words import action_words, reason_words, shown_changes
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
-from laari.edge.pages.request import PageRequest
+from laari.edge.pages.request import PageRequest, shown
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day, start_of
@@ -114,7 +114,7 @@ async def show(request: DashboardRequest) -> Reply:
 
 
 def _refused(request: DashboardRequest, problem: Refusal) -> Reply:
-    request.problem = problem
+    request.problem = shown(problem)
     return request.page(
         "journal.html",
         written=request.query,

@@ -6,7 +6,7 @@ Each form names the state it was shown for, so that a reload does not make a sec
 from datetime import timedelta
 
 from laari.edge.pages.dashboard.request import MODES, DashboardRequest
-from laari.edge.pages.request import Problem, read_count
+from laari.edge.pages.request import RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.operations.merchants import END_OLD_KEY, ROTATE_KEY
@@ -22,7 +22,7 @@ from laari.rules.refusals import refuse
 from laari.rules.tokens import write_scope
 from laari.store.merchants import merchants, oauth
 
-NO_SCOPE = refuse("invalid_request", "Choose at least one scope for the client.")
+NOT_OFFERED = refuse("invalid_request")  # a choice that the form does not offer
 
 # In the words of the forms; overlaps in hours.
 OVERLAPS = {
@@ -69,11 +69,11 @@ async def ask_rotation(request: DashboardRequest) -> Reply:
     return request.page("rotate.html", mark=mark, overlaps=overlaps)
 
 
-async def rotate(request: DashboardRequest) -> Reply | Problem:
+async def rotate(request: DashboardRequest) -> Reply:
     await request.confirm(always=True)
     hours = OVERLAPS.get(request.form.get("overlap", "now"))
     if hours is None:
-        return refuse("invalid_request")
+        raise RefusedForm.of(NOT_OFFERED)
     given = request.values(ROTATE_KEY, overlap=str(hours))
     new = await request.act(ROTATE_KEY, request.merchant, given)
     assert isinstance(new, NewKey)
@@ -91,13 +91,13 @@ async def end_old_key(request: DashboardRequest) -> Reply:
     return request.redirect("/keys", done=END_OLD_KEY.name)
 
 
-async def create_client(request: DashboardRequest) -> Reply | Problem:
+async def create_client(request: DashboardRequest) -> Reply:
     scope = write_scope(_chosen(request))
     if not scope:
-        return NO_SCOPE
+        raise RefusedForm(400, "Choose at least one scope for the client.")
     expiry = request.form.get("expires", "never")
     if expiry not in LIFETIMES:
-        return refuse("invalid_request")
+        raise RefusedForm.of(NOT_OFFERED)
     lifetime = LIFETIMES[expiry]
     expires_at = None if lifetime is None else request.now + lifetime
     await request.confirm()
@@ -137,11 +137,11 @@ async def ask_mode(request: DashboardRequest) -> Reply:
     return request.page("mode.html")
 
 
-async def set_mode(request: DashboardRequest) -> Reply | Problem:
+async def set_mode(request: DashboardRequest) -> Reply:
     """Every later request of the merchant's programs acts in the new mode."""
     mode = MODES.get(request.form.get("mode", ""))
     if mode is None:
-        return refuse("invalid_request")
+        raise RefusedForm.of(NOT_OFFERED)
     await request.confirm(always=True)
     await request.submit(UpdateMerchant(request.actor, request.merchant.id, Changes(mode=mode)))
     return request.redirect("/keys", done="mode")

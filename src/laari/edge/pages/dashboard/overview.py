@@ -10,6 +10,7 @@ from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.days import read_days
 from laari.edge.pages.dashboard.request import DashboardRequest, home_of
 from laari.edge.pages.person import FACTOR, long
+from laari.edge.pages.request import shown
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
@@ -35,7 +36,7 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
     if not isinstance(period, Refusal) and (period.last - period.first).days >= MOST_DAYS:
         period = invalid("last", f"The overview has at most {MOST_DAYS} days.")
     if isinstance(period, Refusal):
-        request.problem = period
+        request.problem = shown(period)
         period = last_days(DAYS, local_day(request.tenant_now))
     is_newest = period == last_days(DAYS, local_day(request.tenant_now))
     days = await _days(request, period)

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias, cast, get_args
 
 from laari.edge.pages.dashboard.request import HOME, DashboardRequest
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
-from laari.edge.pages.routes import FormHandler, PageRoute, Routes
+from laari.edge.pages.request import NO_EMAIL, RefusedForm
+from laari.edge.pages.routes import Handler, PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.people.contacts import read_email
@@ -26,24 +26,22 @@ ROLES: dict[MerchantRole, str] = {
 }
 assert [*ROLES] == [*get_args(MerchantRole)]
 
-Change: TypeAlias = Callable[[DashboardRequest, PersonId], Awaitable[FormProblem | None]]
+Change: TypeAlias = Callable[[DashboardRequest, PersonId], Awaitable[None]]
 
-NO_EMAIL = FormProblem(422, "This is not an email address.")
-NO_ROLE = FormProblem(422, "Choose a role.")
-NO_TILL = FormProblem(
-    422, f"A cashier needs a till: a label of 1 to {MAX_TILL} characters, as on payments."
-)
+NO_TILL = f"A cashier needs a till: a label of 1 to {MAX_TILL} characters, as on payments."
 
 
-def _read_role(request: DashboardRequest) -> tuple[MerchantRole, str | None] | FormProblem:
+def _read_role(request: DashboardRequest) -> tuple[MerchantRole, str | None]:
     """The role, and the till of a cashier; the till of other roles is ignored."""
     role = request.form.get("role", "")
     if role not in ROLES:
-        return NO_ROLE
+        raise RefusedForm(422, "Choose a role.")
     if role != "cashier":
         return cast(MerchantRole, role), None
     till = request.form.get("till", "").strip()
-    return ("cashier", till) if 1 <= len(till) <= MAX_TILL and till.isprintable() else NO_TILL
+    if not 1 <= len(till) <= MAX_TILL or not till.isprintable():
+        raise RefusedForm(422, NO_TILL)
+    return "cashier", till
 
 
 def _sends_email(request: DashboardRequest) -> bool:
@@ -67,20 +65,18 @@ async def show(request: DashboardRequest, invited: Invited | None = None, email:
     )
 
 
-async def invite(request: DashboardRequest) -> Reply | Problem:
+async def invite(request: DashboardRequest) -> Reply:
     email = read_email(request.form.get("email", "")[:300])
     if email is None or not email.isprintable():
-        return NO_EMAIL
-    asked = _read_role(request)
-    if isinstance(asked, FormProblem):
-        return asked
+        raise RefusedForm(422, NO_EMAIL)
+    role, till = _read_role(request)
     await request.confirm()
     language: Language = "dv" if request.form.get("language") == "dv" else "en"
     invited = await request.submit(
         InvitePerson(
             request.actor,
             request.merchant.id,
-            Offer(email, *asked),
+            Offer(email, role, till),
             by=request.person.person_id,
             language=language if _sends_email(request) else None,
         )
@@ -90,7 +86,7 @@ async def invite(request: DashboardRequest) -> Reply | Problem:
     return await show(request, invited, email)
 
 
-async def withdraw(request: DashboardRequest) -> Reply | Problem:
+async def withdraw(request: DashboardRequest) -> Reply:
     email = request.form.get("email", "")
     await request.submit(WithdrawInvitation(request.actor, request.merchant.id, email))
     return request.redirect("/people", done="withdrawn")
@@ -120,34 +116,32 @@ async def show_one(request: DashboardRequest) -> Reply:
     )
 
 
-def _for_member(
-    change: Change, done: str, *, always: bool = False
-) -> FormHandler[DashboardRequest]:
+def _for_member(change: Change, done: str, *, always: bool = False) -> Handler[DashboardRequest]:
     """A form about one person of this merchant, with a recent password."""
 
-    async def handle(request: DashboardRequest) -> Reply | Problem:
+    async def handle(request: DashboardRequest) -> Reply:
         member = await _find(request)
         if member is None:
             return request.missing()
         await request.confirm(always=always)
+        problem = None
         try:
-            problem = await change(request, member.person_id)
+            await change(request, member.person_id)
         except RefusedForm as refused:
-            problem = refused.problem
+            problem = refused
         # A person who has just given away or lost a role may no longer open this page.
         if not await request.still_may("people.manage"):
             return request.go(HOME)
-        return problem or request.redirect("/people", done=done)
+        if problem is not None:
+            raise problem
+        return request.redirect("/people", done=done)
 
     return handle
 
 
-async def _set_role(request: DashboardRequest, whose: PersonId) -> FormProblem | None:
-    asked = _read_role(request)
-    if isinstance(asked, FormProblem):
-        return asked
-    await request.submit(SetRole(request.actor, request.merchant.id, whose.id, *asked))
-    return None
+async def _set_role(request: DashboardRequest, whose: PersonId) -> None:
+    role, till = _read_role(request)
+    await request.submit(SetRole(request.actor, request.merchant.id, whose.id, role, till))
 
 
 async def _remove(request: DashboardRequest, whose: PersonId) -> None:

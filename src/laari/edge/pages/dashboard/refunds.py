@@ -6,14 +6,14 @@ from typing import get_args
 from laari.edge.merchant.refunds import REFUND_BODY
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import for_one
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules.money import read_rufiyaa
 from laari.rules.payments.refunds import RefundPayment, left_of, missing_for, not_refundable
 from laari.rules.records.payments import Payment, RefundReason
-from laari.rules.refusals import Refusal, invalid
+from laari.rules.refusals import Refusal
 from laari.store.reads import refunds
 from laari.store.reads.money import balances
 
@@ -49,12 +49,11 @@ async def _ask(request: DashboardRequest, payment: Payment) -> Reply:
     )
 
 
-async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Problem:
+async def _refund(request: DashboardRequest, payment: Payment) -> Reply:
     await request.confirm(always=request.tenant.mode == "live")
-    source = _source(request.form)
-    draft = source if isinstance(source, Refusal) else REFUND_BODY.read(source)
+    draft = REFUND_BODY.read(_source(request.form))
     if isinstance(draft, Refusal):
-        return draft
+        raise RefusedForm.of(draft)
     shown = request.form.get("left", "")
     command = RefundPayment(
         request.tenant,
@@ -67,11 +66,11 @@ async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Proble
     )
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return FormProblem(outcome.status, _LAARI.sub(r"\1", outcome.message))
+        raise RefusedForm(outcome.status, _LAARI.sub(r"\1", outcome.message))
     return request.redirect(request.resource_path, done="refunded")
 
 
-def _source(form: dict[str, str]) -> dict[str, object] | Refusal:
+def _source(form: dict[str, str]) -> dict[str, object]:
     """The form as a program would send it; the operation checks every field."""
     source: dict[str, object] = {
         name: written for name in ("reason", "note") if (written := form.get(name, "").strip())
@@ -79,7 +78,7 @@ def _source(form: dict[str, str]) -> dict[str, object] | Refusal:
     if written := form.get("amount", "").strip():
         amount = read_rufiyaa(written)
         if amount is None:
-            return invalid("amount", "The amount must be a number such as 125 or 125.50.")
+            raise RefusedForm(400, "The amount must be a number such as 125 or 125.50.")
         source["amount"] = amount
     return source
 

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 from laari.edge.load.heavy import Line
 from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
-from laari.edge.pages.request import Access
+from laari.edge.pages.request import Access, RefusedForm
 from laari.http.messages import Reply
 from laari.operations.merchants import END_OLD_KEY, RENAME
 from laari.rules.people.permissions import Permission, may
@@ -32,6 +32,7 @@ HOME = "/dashboard"
 FORGOTTEN = f"{HOME}/forgotten"
 SIGN_UP = f"{HOME}/signup"
 NOTHING: Mapping[str, object] = MappingProxyType({})  # the fields of an operation without fields
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 
 # The texts for `?done=…` after a form: the address itself is never shown.
@@ -252,12 +253,21 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
         return "/".join(["", *self.path.split("/")[4:6]])
 
     async def run(
-        self, operation: Write[B, T], source: Mapping[str, object] = NOTHING
-    ) -> T | Refusal:
-        """Runs an operation of the merchant API on the resource in the address."""
+        self,
+        operation: Write[B, T],
+        source: Mapping[str, object] = NOTHING,
+        names: Mapping[str, str] = NO_NAMES,
+    ) -> T:
+        """Runs an operation of the merchant API on the resource in the address.
+
+        A refusal names fields as the form does, by these `names`.
+        """
         caller = Caller(self.tenant, None, lambda: self.actor)
         context = Context(self.backend, caller, self.params.get("id", ""))
-        return await operation.run(context, source)
+        outcome = await operation.run(context, source)
+        if isinstance(outcome, Refusal):
+            raise RefusedForm.of(in_words(outcome, names))
+        return outcome
 
     @property
     def asks_password(self) -> bool:
@@ -271,6 +281,15 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
 
 def home_of(merchant_id: str, mode: str) -> str:
     return f"{HOME}/{merchant_id}/{mode}"
+
+
+def in_words(refusal: Refusal, names: Mapping[str, str]) -> Refusal:
+    """The API's message with the field's name of the form instead of its own."""
+    name = (refusal.field or "").partition(".")[0]
+    rest = refusal.message.removeprefix(refusal.field or "")
+    if name not in names or rest == refusal.message:
+        return refusal
+    return refusal._replace(message=names[name] + rest)
 
 
 def clock_words(seconds: int) -> str:

@@ -8,11 +8,10 @@ from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard import authorizations, payments, requests
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import run_and_show
-from laari.edge.pages.request import Access, Problem
-from laari.edge.pages.routes import FormHandler, PageRoute
+from laari.edge.pages.request import Access, RefusedForm
+from laari.edge.pages.routes import Handler, PageRoute
 from laari.http.messages import Reply
 from laari.rules.money import read_rufiyaa
-from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 from laari.store.reads.tiers import all_tiers
 
@@ -29,10 +28,10 @@ class SandboxRequest(DashboardRequest):
         return stopped
 
 
-def _decisions(controls: Mapping[str, Write[None, T]]) -> FormHandler[SandboxRequest]:
+def _decisions(controls: Mapping[str, Write[None, T]]) -> Handler[SandboxRequest]:
     """Decisions of the sandbox customer about one resource."""
 
-    async def decide(request: SandboxRequest) -> Reply | Problem:
+    async def decide(request: SandboxRequest) -> Reply:
         control = controls.get(request.params["action"])
         if control is None:
             return request.missing()
@@ -52,25 +51,25 @@ async def show(request: SandboxRequest) -> Reply:
     )
 
 
-async def set_wallet(request: SandboxRequest) -> Reply | Problem:
+async def set_wallet(request: SandboxRequest) -> Reply:
     balance = read_rufiyaa(request.form.get("balance", ""))
     if balance is None:
-        return invalid("balance", "The balance must be a number such as 1250.50.")
+        raise RefusedForm(400, "The balance must be a number such as 1250.50.")
     fields = {"balance": balance, "tier": request.form.get("tier", "")}
-    outcome = await request.run(api.SET_WALLET, fields)
-    return outcome if isinstance(outcome, Refusal) else request.redirect("/sandbox", done="wallet")
+    await request.run(api.SET_WALLET, fields)
+    return request.redirect("/sandbox", done="wallet")
 
 
-async def move_clock(request: SandboxRequest) -> Reply | Problem:
+async def move_clock(request: SandboxRequest) -> Reply:
     fields: dict[str, object] = {"reset": True}
     if "reset" not in request.form:
         number, unit = request.form.get("number", ""), SECONDS.get(request.form.get("unit", ""))
         digits = number.strip().removeprefix("-")
         if unit is None or not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
-            return invalid("number", "Enter a whole number of minutes, hours or days.")
+            raise RefusedForm(400, "Enter a whole number of minutes, hours or days.")
         fields = {"advance_seconds": int(number) * unit}
-    outcome = await request.run(api.MOVE_CLOCK, fields)
-    return outcome if isinstance(outcome, Refusal) else request.redirect("/sandbox", done="clock")
+    await request.run(api.MOVE_CLOCK, fields)
+    return request.redirect("/sandbox", done="clock")
 
 
 _PAYMENT = _decisions(api.PAYMENT_CONTROLS)

@@ -3,7 +3,7 @@
 from laari.edge.pages.dashboard import overview
 from laari.edge.pages.dashboard.request import SIGN_UP, DashboardRequest
 from laari.edge.pages.known import remember_browser
-from laari.edge.pages.request import Access, FormProblem, Problem
+from laari.edge.pages.request import NO_EMAIL, Access, RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.signup import MAX_NAME, SignUpFields, make_merchant
 from laari.http.messages import Reply
@@ -14,8 +14,7 @@ from laari.store.people import logins
 from laari.store.people.sessions import PersonSession
 from laari.store.reads import tenants
 
-NO_NAME = FormProblem(422, f"The shop needs a name of 1 to {MAX_NAME} printable characters.")
-NO_EMAIL = FormProblem(422, "This is not an email address.")
+NO_NAME = f"The shop needs a name of 1 to {MAX_NAME} printable characters."
 
 
 class SignUpRequest(DashboardRequest):
@@ -43,22 +42,22 @@ async def show(request: SignUpRequest) -> Reply:
     return request.page("signup.html")
 
 
-async def sign_up(request: SignUpRequest) -> Reply | Problem:
+async def sign_up(request: SignUpRequest) -> Reply:
     name = request.form.get("name", "").strip()
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        return NO_NAME
+        raise RefusedForm(422, NO_NAME)
     if request.owner is not None:
         return await _add_shop(request, name, request.owner)
     password = request.form.get("password", "")
     email = read_email(request.form.get("email", "")[:300])
     if email is None or not email.isprintable():
-        return NO_EMAIL
+        raise RefusedForm(422, NO_EMAIL)
     if problem := password_problem(password):
-        return FormProblem(422, problem)
+        raise RefusedForm(422, problem)
     fields = SignUpFields(name=name, email=email)
     made = await make_merchant(request.backend, request.http, fields, password)
     if isinstance(made, Refusal):
-        return made
+        raise RefusedForm.of(made)
     login = await request.backend.ask(logins.of_person, email)
     assert login is not None  # the merchant was made a moment ago
     await request.start_session(login.whose, login.password_hash or "")
@@ -69,11 +68,11 @@ async def sign_up(request: SignUpRequest) -> Reply | Problem:
     return stopped or await overview.show(request, secret_key=made.secret_key)
 
 
-async def _add_shop(request: SignUpRequest, name: str, owner: PersonSession) -> Reply | Problem:
+async def _add_shop(request: SignUpRequest, name: str, owner: PersonSession) -> Reply:
     fields = SignUpFields(name=name)
     made = await make_merchant(request.backend, request.http, fields, owner=owner)
     if isinstance(made, Refusal):
-        return made
+        raise RefusedForm.of(made)
     stopped = await request.open(made.merchant.id, "sandbox")
     return stopped or await overview.show(request, secret_key=made.secret_key)
 

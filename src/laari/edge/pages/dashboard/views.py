@@ -10,8 +10,8 @@ from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard.days import DAY_FIELDS, read_days
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
-from laari.edge.pages.request import Problem
-from laari.edge.pages.routes import FormHandler, Handler
+from laari.edge.pages.request import shown
+from laari.edge.pages.routes import Handler
 from laari.edge.resources import R, Resource
 from laari.http.messages import Reply
 from laari.rules.calendar import show
@@ -95,7 +95,7 @@ def list_page(
 
 def refused_list(request: DashboardRequest, template: str, problem: Refusal) -> Reply:
     """The list without rows, with the filters as they were written."""
-    request.problem = problem
+    request.problem = shown(problem)
     return request.page(template, written=request.query, rows=[], older=None, is_filtered=False)
 
 
@@ -141,17 +141,13 @@ def ask_cancel(resource: Resource[Payable]) -> Handler[DashboardRequest]:
     return for_one(resource, ask)
 
 
-async def run_and_show(
-    request: DashboardRequest, operation: Write[None, T], done: str
-) -> Reply | Problem:
-    outcome = await request.run(operation)
-    if isinstance(outcome, Refusal):
-        return outcome
+async def run_and_show(request: DashboardRequest, operation: Write[None, T], done: str) -> Reply:
+    await request.run(operation)
     return request.redirect(request.resource_path, done=done)
 
 
-def cancel(resource: Resource[R], operation: Write[None, T]) -> FormHandler[DashboardRequest]:
-    async def run(request: DashboardRequest, row: R) -> Reply | Problem:
+def cancel(resource: Resource[R], operation: Write[None, T]) -> Handler[DashboardRequest]:
+    async def run(request: DashboardRequest, row: R) -> Reply:
         return await run_and_show(request, operation, "cancelled")
 
     return for_one(resource, run)

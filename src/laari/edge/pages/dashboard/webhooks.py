@@ -12,7 +12,7 @@ from laari.edge.merchant.lists import AFTER, LIMIT
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import older, read_list
 from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm, shown
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -43,7 +43,7 @@ _RESOURCES = {
 async def show(request: DashboardRequest) -> Reply:
     asked = read_list(request, LIST_QUERY, LISTING)
     if isinstance(asked, Refusal):
-        request.problem = asked
+        request.problem = shown(asked)
         return request.page(
             "webhooks.html",
             written={},
@@ -77,7 +77,7 @@ async def show(request: DashboardRequest) -> Reply:
     )
 
 
-async def save(request: DashboardRequest) -> Reply | Problem:
+async def save(request: DashboardRequest) -> Reply:
     """An empty URL removes it."""
     changes = Changes(
         webhook_url=request.form.get("webhook_url", "").strip(),
@@ -89,13 +89,15 @@ async def save(request: DashboardRequest) -> Reply | Problem:
         UpdateMerchant(request.actor, request.merchant.id, changes, allow_private)
     )
     if isinstance(outcome, Refusal):
-        return outcome._replace(message=outcome.message.replace("webhook_url", "The URL"))
+        raise RefusedForm.of(
+            outcome._replace(message=outcome.message.replace("webhook_url", "The URL"))
+        )
     return request.redirect("/webhooks", done="webhook")
 
 
-async def send_sample(request: DashboardRequest) -> Reply | Problem:
+async def send_sample(request: DashboardRequest) -> Reply:
     if request.merchant.webhook_url is None or not request.merchant.webhooks:
-        return NO_WEBHOOK
+        raise RefusedForm.of(NO_WEBHOOK)
     sample = sample_event(request.tenant, request.tenant_now, os.urandom)
     await request.backend.write(deliveries.save_events, [sample])
     return request.redirect(f"/webhooks/{ids.show_id(ids.EVENT, sample.id)}", done="tested")
@@ -137,23 +139,23 @@ async def show_event(request: DashboardRequest) -> Reply:
     )
 
 
-async def resend_given_up(request: DashboardRequest) -> Reply | Problem:
+async def resend_given_up(request: DashboardRequest) -> Reply:
     """After the receiver was down: everything that was given up since a day."""
     since = read_day(request.form.get("since", ""))
     if since is None:
-        return FormProblem(422, "Choose the first day.")
+        raise RefusedForm(422, "Choose the first day.")
     if request.merchant.webhook_url is None or not request.merchant.webhooks:
-        return NO_WEBHOOK
+        raise RefusedForm.of(NO_WEBHOOK)
     await request.backend.write(deliveries.resend_given_up, request.tenant.id, start_of(since))
     return request.redirect("/webhooks", done="resent_all")
 
 
-async def resend(request: DashboardRequest) -> Reply | Problem:
+async def resend(request: DashboardRequest) -> Reply:
     event = await _find(request)
     if event is None:
         return request.missing()
     if request.merchant.webhook_url is None or not request.merchant.webhooks:
-        return NO_WEBHOOK
+        raise RefusedForm.of(NO_WEBHOOK)
     await request.backend.write(deliveries.resend, event.id)
     return request.redirect(f"/webhooks/{request.params['id']}", done="resent")
 

@@ -3,7 +3,7 @@
 from laari.edge.pages.operator.forms import ASKED, perform, plain_form
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import FormProblem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.operations.bank import (
@@ -47,10 +47,6 @@ async def show(request: OperatorRequest) -> Reply:
     )
 
 
-def _unreadable(error: StatementError) -> FormProblem:
-    return FormProblem(422, in_a_sentence(error))
-
-
 async def _kept(request: OperatorRequest) -> str:
     """The digest of the statement in the form, which is kept as it is."""
     file = request.files.get("file")
@@ -58,7 +54,7 @@ async def _kept(request: OperatorRequest) -> str:
     try:
         await bank_statements.read(content, local_day(request.now))
     except StatementError as error:
-        raise RefusedForm(_unreadable(error)) from None
+        raise RefusedForm(422, in_a_sentence(error)) from None
     digest = await bank_statements.digest_of(content)
     await request.backend.write(bank_statements.keep, digest, content, request.now)
     return digest
@@ -77,7 +73,7 @@ async def show_statement(request: OperatorRequest) -> Reply:
     try:
         found = await bank_statements.check(ask, content, local_day(request.now))
     except StatementError as error:  # such as a day that is too long ago now
-        request.problem = _unreadable(error)
+        request.problem = FormProblem(422, in_a_sentence(error))
         return await show(request)
     asked = await ask(movement_lists.import_of, digest)
     shown = found.lines[:MOST_SHOWN]
@@ -104,10 +100,10 @@ async def _book(request: OperatorRequest) -> Reply:
     return request.back_to(page, "import_asked" if waits else done)
 
 
-async def _match(request: OperatorRequest) -> Reply | Problem:
+async def _match(request: OperatorRequest) -> Reply:
     kind, _, name = request.form.get("movement", "").partition(" ")
     if not kind or not name:
-        return FormProblem(422, "Choose the movement that the line shows.")
+        raise RefusedForm(422, "Choose the movement that the line shows.")
     done = await perform(request, MATCH, None, kind=kind, name=name)
     return request.back_to("/bank", done)
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 from typing import get_args
 from uuid import UUID
 
-from laari.edge.pages.operator.customers import CUSTOMER, NO_LOGIN, page_of
+from laari.edge.pages.operator.customers import CUSTOMER, page_of
 from laari.edge.pages.operator.request import OperatorRequest
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
 from laari.rules import ids, terms
@@ -21,11 +21,10 @@ from laari.rules.records.people import ContactKind
 from laari.store.reads.holders import Holder
 from laari.store.reads.people import customers
 
-NOT_VALID: dict[ContactKind, FormProblem] = {
-    "mobile": FormProblem(422, "The new mobile number must have seven digits."),
-    "email": FormProblem(422, "The new email address must be like name@example.com."),
+NOT_VALID: dict[ContactKind, str] = {
+    "mobile": "The new mobile number must have seven digits.",
+    "email": "The new email address must be like name@example.com.",
 }
-NO_CHANGE = FormProblem(409, "This customer has no such change of a contact.")
 
 
 def _contact_of(request: OperatorRequest) -> ContactKind | None:
@@ -33,15 +32,15 @@ def _contact_of(request: OperatorRequest) -> ContactKind | None:
     return next((each for each in get_args(ContactKind) if each == named), None)
 
 
-async def _request(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _request(request: OperatorRequest, holder: Holder) -> Reply:
     if await request.backend.ask(customers.mode_of, holder.customer_id) is None:
-        return NO_LOGIN
+        raise RefusedForm(409, "The customer of a merchant's sandbox has no log-in.")
     contact = _contact_of(request)
     if contact is None:
-        return FormProblem(422, "Choose the mobile number or the email address.")
+        raise RefusedForm(422, "Choose the mobile number or the email address.")
     value = READERS[contact](request.form.get("value", ""))
     if value is None:
-        return NOT_VALID[contact]
+        raise RefusedForm(422, NOT_VALID[contact])
     reason = request.text_of("reason", terms.MAX_REASON)
     change = await request.submit(
         RequestContactChange(
@@ -61,7 +60,7 @@ def _change_of(request: OperatorRequest) -> tuple[ContactKind, UUID]:
     contact = _contact_of(request)
     change_id = ids.read_id("", request.form.get("change", ""))
     if contact is None or change_id is None:
-        raise RefusedForm(NO_CHANGE)
+        raise RefusedForm(409, "This customer has no such change of a contact.")
     return contact, change_id
 
 

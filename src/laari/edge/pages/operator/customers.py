@@ -8,7 +8,7 @@ from laari.edge.pages.operator.forms import form
 from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link
 from laari.edge.pages.person import long
 from laari.edge.pages.render import short_day
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
 from laari.http.messages import Reply
@@ -40,8 +40,6 @@ ROWS = 10  # of requests, authorizations and cases
 NOTES = 50
 CHANGES = 10  # of contacts
 ASKED = 2  # facts to ask a caller for
-
-NO_LOGIN = FormProblem(409, "The customer of a merchant's sandbox has no log-in.")
 
 
 async def _find(request: OperatorRequest) -> Holder | None:
@@ -176,26 +174,26 @@ def page_of(holder: Holder) -> str:
     return f"/customers/{ids.show_id(ids.CUSTOMER, holder.customer_id)}"
 
 
-async def _add_note(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _add_note(request: OperatorRequest, holder: Holder) -> Reply:
     text = request.form.get("note", "").replace("\r\n", "\n").strip()
     if not 1 <= len(text) <= terms.MAX_CUSTOMER_NOTE or not all(
         c.isprintable() or c == "\n" for c in text
     ):
-        return FormProblem(422, f"A note has 1 to {terms.MAX_CUSTOMER_NOTE} printable characters.")
+        raise RefusedForm(422, f"A note has 1 to {terms.MAX_CUSTOMER_NOTE} printable characters.")
     await request.submit(AddNote(request.actor, holder.customer_id, text))
     return request.redirect(page_of(holder), done="noted")
 
 
-async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _verify(request: OperatorRequest, holder: Holder) -> Reply:
     """Records how the operator verified a caller."""
     result = {"yes": "Caller verified", "no": "Caller NOT verified"}.get(
         request.form.get("result", "")
     )
     asked, seal = request.form.get("asked", ""), request.form.get("seal", "")
     if result is None:
-        return FormProblem(422, "Choose whether the caller knew the answers.")
+        raise RefusedForm(422, "Choose whether the caller knew the answers.")
     if not hmac.compare_digest(_seal(request, holder, asked).encode(), seal.encode()):
-        return FormProblem(
+        raise RefusedForm(
             422, "The page was shown for other questions. Ask the questions that it shows now."
         )
     await request.submit(AddNote(request.actor, holder.customer_id, f"{result}: {asked}."))

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from laari.edge.pages.operator.request import OperatorRequest, S, Subject
 from laari.edge.pages.person import fields_of
-from laari.edge.pages.request import FormProblem, RefusedForm
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.operations.operation import AnyOperation, Operation, waits
@@ -72,13 +72,13 @@ def chosen(request: OperatorRequest, declared: Mapping[str, AnyOperation]) -> An
     """The operation that the form asks for; a value that only another one has is refused."""
     found = declared.get(request.form.get("kind", "") if "" not in declared else "")
     if found is None:
-        raise RefusedForm(FormProblem(422, "Choose what to do."))
+        raise RefusedForm(422, "Choose what to do.")
     own = {field.name for field in found.fields}
     for other in declared.values():
         for field in other.fields:
             if field.name not in own and request.form.get(field.name):
                 label = field.name.replace("_", " ")
-                raise RefusedForm(FormProblem(422, f"This action has no {label}."))
+                raise RefusedForm(422, f"This action has no {label}.")
     return found
 
 
@@ -89,7 +89,7 @@ async def named_subject(request: OperatorRequest, declared: AnyOperation) -> obj
     given = fields_of(declared.subject.fields, request.form | request.params)
     found = await declared.subject.look_up(request.backend.ask, given)
     if isinstance(found, str):
-        raise RefusedForm(FormProblem(404, f"{found[:1].upper()}{found[1:]}."))
+        raise RefusedForm(404, f"{found[:1].upper()}{found[1:]}.")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from laari.edge.pages.operator.customers import CUSTOMER, page_of, show_page
 from laari.edge.pages.operator.request import OperatorRequest
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
 from laari.rules import terms
@@ -20,10 +20,10 @@ from laari.rules.people.identities import (
 from laari.store.reads.holders import Holder
 
 
-async def _enter(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _enter(request: OperatorRequest, holder: Holder) -> Reply:
     identity = read_identity(request.form, local_day(request.now))
     if isinstance(identity, str):
-        return FormProblem(422, identity)
+        raise RefusedForm(422, identity)
     reason = request.text_of("reason", terms.MAX_REASON)
     await request.submit(EnterIdentity(request.actor, holder.customer_id, identity, reason))
     return request.redirect(page_of(holder), done="identity")
@@ -35,20 +35,20 @@ async def _view(request: OperatorRequest, holder: Holder) -> Reply:
     return await show_page(request, holder, found)
 
 
-async def _compare(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _compare(request: OperatorRequest, holder: Holder) -> Reply:
     """Compares what a caller said, and keeps the result as a note."""
     fact, said = request.form.get("fact", ""), request.text_of("said", MAX_NUMBER)
     if fact not in FACTS:
-        return FormProblem(422, "Choose the date of birth or the number of the document.")
+        raise RefusedForm(422, "Choose the date of birth or the number of the document.")
     command = CompareIdentity(request.actor, holder.customer_id, fact, said)
     fits = await request.submit(command)
     return request.redirect(page_of(holder), done="caller_fits" if fits else "caller_fails")
 
 
-async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _remove(request: OperatorRequest, holder: Holder) -> Reply:
     reason = request.text_of("reason", terms.MAX_REASON)
     if not await request.submit(RemoveIdentity(request.actor, holder.customer_id, reason)):
-        return FormProblem(409, NONE_KEPT)
+        raise RefusedForm(409, NONE_KEPT)
     return request.redirect(page_of(holder), done="unidentified")
 
 

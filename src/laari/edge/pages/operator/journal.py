@@ -9,6 +9,7 @@ from laari.edge.pages.dashboard.journal import MOST_READ, PAGE, read_filters
 from laari.edge.pages.dashboard.journal_words import action_words, reason_words, shown_changes
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.person import long
+from laari.edge.pages.request import shown
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules.journal import changes
@@ -24,7 +25,7 @@ _EVERYONE = 0  # the owner of its cursors
 async def show(request: OperatorRequest) -> Reply:
     asked = read_filters(request, ("actor", "merchant"))
     if isinstance(asked, Refusal):
-        request.problem = asked
+        request.problem = shown(asked)
         return request.page("journal.html", written=request.query, rows=[], older=None)
     cursors, written = request.backend.cursors, asked.written
     place = cursors.read(_LISTING, _EVERYONE, request.query.get("after", ""))

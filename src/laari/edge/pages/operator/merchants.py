@@ -5,7 +5,7 @@ from uuid import UUID
 from laari.edge.pages.operator.forms import form
 from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link
 from laari.edge.pages.person import long
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
@@ -35,9 +35,8 @@ from laari.store.reads.people import memberships
 
 MOST_LISTED = 500
 MOST_NEWEST = 10  # payouts and payments on the page of a merchant
-BAD_PERCENT = FormProblem(422, "The fee in percent must be between 0 and 100, such as 1.5.")
-BAD_FIXED = FormProblem(422, "The fixed fee must be an amount in rufiyaa, such as 0.50.")
-NO_APPLICATION = FormProblem(409, "This merchant has no such application.")
+BAD_PERCENT = "The fee in percent must be between 0 and 100, such as 1.5."
+BAD_FIXED = "The fixed fee must be an amount in rufiyaa, such as 0.50."
 
 
 @long
@@ -94,13 +93,13 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
 MERCHANT = Subject("/merchants/{merchant}", _find, _show)
 
 
-async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply:
     minimum = _optional(request, "live_minimum", MAX_MONEY)
     max_payment = _optional(request, "live_max", MAX_PAYMENT_AMOUNT)
     try:
         hold = request.text_of("live_hold", MAX_REASON) if request.form.get("live_hold") else None
     except RefusedForm:
-        return FormProblem(422, "The reason of a hold must be printable characters.")
+        raise RefusedForm(422, "The reason of a hold must be printable characters.") from None
     application_id = _application(request)
     terms = LiveTerms(
         minimum=minimum or NO_TERMS.minimum,
@@ -119,7 +118,7 @@ def _application(request: OperatorRequest) -> UUID:
     """The application on the operator's screen: another one may have followed it."""
     application_id = ids.read_id(ids.APPLICATION, request.form.get("application", ""))
     if application_id is None:
-        raise RefusedForm(NO_APPLICATION)
+        raise RefusedForm(409, "This merchant has no such application.")
     return application_id
 
 
@@ -128,7 +127,7 @@ def _optional(request: OperatorRequest, name: str, highest: int) -> int | None:
     written = request.form.get(name, "").strip()
     amount = read_rufiyaa(written)
     if written and (amount is None or not 1 <= amount <= highest):
-        raise RefusedForm(FormProblem(422, "An amount must be in rufiyaa, such as 100.00."))
+        raise RefusedForm(422, "An amount must be in rufiyaa, such as 100.00.")
     return amount
 
 
@@ -139,19 +138,19 @@ async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply:
     return request.redirect(f"/merchants/{merchant.id}", done="refused")
 
 
-def _fee(request: OperatorRequest, name: str, highest: int, problem: FormProblem) -> int | None:
+def _fee(request: OperatorRequest, name: str, highest: int, problem: str) -> int | None:
     """Hundredths of a percent or of a rufiyaa; None if the field is empty."""
     written = request.form.get(name, "").strip()
     fee = read_rufiyaa(written)
     if written and (fee is None or not 0 <= fee <= highest):
-        raise RefusedForm(problem)
+        raise RefusedForm(422, problem)
     return fee
 
 
-async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply:
     starts_at = read_timestamp(request.form.get("starts_at", ""))
     if starts_at is None:
-        return FormProblem(422, "The moment of the fees must be a time.")
+        raise RefusedForm(422, "The moment of the fees must be a time.")
     await request.submit(CancelFees(request.actor, merchant.id, starts_at))
     return request.redirect(f"/merchants/{merchant.id}", done="unscheduled")
 
@@ -160,12 +159,12 @@ def _page_of(merchant: Merchant) -> str:
     return f"/merchants/{merchant.id}"
 
 
-async def _password_link(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+async def _password_link(request: OperatorRequest, merchant: Merchant) -> Reply:
     email = request.form.get("email", "")
     try:
         member = await request.backend.ask(memberships.find_member, merchant.id, email)
     except LaariError:
-        return FormProblem(404, "This person does not log in to this merchant.")
+        raise RefusedForm(404, "This person does not log in to this merchant.") from None
     return await hand_over_link(request, member.person_id, f"/merchants/{merchant.id}")
 
 

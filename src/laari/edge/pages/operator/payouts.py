@@ -8,7 +8,7 @@ from laari.edge.pages.csv_files import csv_reply
 from laari.edge.pages.operator.forms import form, perform
 from laari.edge.pages.operator.request import OperatorRequest, Subject, in_words
 from laari.edge.pages.person import fields_of, long
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm, in_form, read_count
+from laari.edge.pages.request import RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.operations.operation import Operation
@@ -38,7 +38,6 @@ from laari.store.reads.money import bank_files, payouts
 from laari.store.reads.money.bank_files import ChangedFileError
 
 MOST_LISTED = 200
-NO_ORDER = FormProblem(404, "The run has no such order.")
 
 
 # == The list and the preview =====================================================================
@@ -61,23 +60,23 @@ def _yesterday(request: OperatorRequest) -> date:
     return local_day(request.now) - timedelta(days=1)
 
 
-def _read_day(request: OperatorRequest) -> date | FormProblem:
+def _read_day(request: OperatorRequest) -> date:
     """The cut-off day of the query or the form; yesterday without one."""
-    try:
-        given = fields_of(PAY_OUT.fields, request.form or request.query)
-    except RefusedForm as refused:
-        return refused.problem
+    given = fields_of(PAY_OUT.fields, request.form or request.query)
     named = given["day"]
     assert named is None or isinstance(named, date)
     day = last_day(named, request.now)
-    return in_form(day) if isinstance(day, Refusal) else day
+    if isinstance(day, Refusal):
+        raise RefusedForm.of_field(day)
+    return day
 
 
 @long
 async def show_preview(request: OperatorRequest) -> Reply:
-    day = _read_day(request)
-    if isinstance(day, FormProblem):
-        request.problem, day = request.problem or day, _yesterday(request)
+    try:
+        day = _read_day(request)
+    except RefusedForm as refused:
+        request.problem, day = request.problem or refused.problem, _yesterday(request)
     holidays = await request.backend.ask(payouts.holidays)
     return await request.long_page(
         "payouts_preview.html",
@@ -87,12 +86,9 @@ async def show_preview(request: OperatorRequest) -> Reply:
     )
 
 
-async def _create(request: OperatorRequest) -> Reply | Problem:
+async def _create(request: OperatorRequest) -> Reply:
     """Opens a run or continues the open one."""
-    day = _read_day(request)
-    if isinstance(day, FormProblem):
-        return day
-    filled = await request.act(PAY_OUT, None, {"day": day})
+    filled = await request.act(PAY_OUT, None, {"day": _read_day(request)})
     assert isinstance(filled, Filled)
     return request.back_to(_page_of(filled.run), PAY_OUT.text_after(filled))
 
@@ -195,7 +191,7 @@ def _answer(path: str, declared: Operation[Target]) -> PageRoute[OperatorRequest
             return content, None
         named = [each for each in content.orders if each.reference == name]
         if not named:
-            raise RefusedForm(NO_ORDER)
+            raise RefusedForm(404, "The run has no such order.")
         return content, named[0]
 
     async def show(request: OperatorRequest, run: PayoutRun) -> Reply:

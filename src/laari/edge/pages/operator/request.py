@@ -8,7 +8,7 @@ from laari.edge.input.multipart import MEDIA_TYPE
 from laari.edge.load.heavy import Line
 from laari.edge.pages.login import WRONG
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
-from laari.edge.pages.request import Access, FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import Access, FormProblem, RefusedForm
 from laari.edge.pages.routes import NO_OPERATION, PageRoute
 from laari.errors import LaariError
 from laari.http.messages import Reply
@@ -128,7 +128,7 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
         if not 1 <= len(text) <= longest or not text.isprintable():
             label = name.replace("_", " ")
             message = f"The {label} must be 1 to {longest} printable characters."
-            raise RefusedForm(FormProblem(422, message))
+            raise RefusedForm(422, message)
         return text
 
 
@@ -159,7 +159,7 @@ class Subject(Generic[S]):
     def form(
         self,
         path: str,
-        handler: Callable[[OperatorRequest, S], Awaitable[Reply | Problem]],
+        handler: Callable[[OperatorRequest, S], Awaitable[Reply]],
         needs: Permission,
         runs: Mapping[str, Mapping[str, str]] = NO_OPERATION,
     ) -> PageRoute[OperatorRequest]:

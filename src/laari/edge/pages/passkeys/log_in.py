@@ -11,7 +11,7 @@ from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser
 from laari.edge.pages.login import WRONG, demand, is_fresh, throttle
 from laari.edge.pages.login import confirm as confirm_by_password
-from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
+from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
@@ -34,7 +34,7 @@ VERIFIED = "required"  # the user: a finger, a face or a PIN
 def party(request: PageRequest) -> Party:
     found = request.backend.party
     if found is None:  # the pages show no form then
-        raise RefusedForm(refused(request))
+        raise refused(request)
     return found
 
 
@@ -63,7 +63,7 @@ async def log_in(request: PageRequest, mode: Mode) -> None:
     is_new = known_browser(request, login) is None
     if not await request.start_session(login.whose, found.password_hash, is_new=is_new):
         # The password was changed after it was read.
-        raise RefusedForm(refused(request))
+        raise refused(request)
     remember_browser(request, login)
 
 
@@ -77,7 +77,7 @@ async def confirm(request: PageRequest, session: CustomerSession) -> None:
         sessions.note_authenticated, session, request.now, found.password_hash
     )
     if not noted:  # another customer's, or the password was changed after it was read
-        raise RefusedForm(refused(request, "not_confirmed"))
+        raise refused(request, "not_confirmed")
 
 
 def _login_of(found: WithPassword) -> Login:
@@ -92,12 +92,12 @@ async def _answered(request: PageRequest, mode: Mode, problem: str) -> WithPassw
     if used is not None:
         found = await request.backend.ask(passkeys.by_credential, used.credential)
     if used is None or found is None:
-        raise RefusedForm(refused(request, problem))
+        raise refused(request, problem)
     login, bound = _login_of(found), _bound(request, mode)
     is_known = known_browser(request, login) is not None
     if not await _counts(request, bound, used, found, FIRST if is_known else rank):
         request.backend.failed_logins.note(login.whose, request.now)
-        raise RefusedForm(refused(request, problem))
+        raise refused(request, problem)
     return found
 
 
@@ -118,7 +118,7 @@ async def _counts(
             disconnected=request.http.disconnected,
         )
     except Overloaded as full:
-        raise RefusedForm(busy(request, full.retry_after)) from None
+        raise busy(request, full.retry_after) from None
     if counter is None:
         return False
     outcome = await request.backend.spine.submit(
@@ -132,7 +132,7 @@ async def _counts(
         )
     )
     if isinstance(outcome, Refusal) and outcome.retry_after is not None:
-        raise RefusedForm(busy(request, outcome.retry_after))
+        raise busy(request, outcome.retry_after)
     return not isinstance(outcome, Refusal)
 
 
@@ -140,9 +140,9 @@ def _bound(request: PageRequest, mode: Mode) -> ForLogIn:
     return ForLogIn(mode, request.page_alone, request.browser_secret)
 
 
-def refused(request: PageRequest, problem: str = "refused") -> FormProblem:
-    return FormProblem(WRONG, request.language.text(f"passkeys.{problem}"))
+def refused(request: PageRequest, problem: str = "refused") -> RefusedForm:
+    return RefusedForm(WRONG, request.language.text(f"passkeys.{problem}"))
 
 
-def busy(request: PageRequest, retry_after: int | None) -> FormProblem:
-    return FormProblem(503, request.language.text("login.busy"), retry_after)
+def busy(request: PageRequest, retry_after: int | None) -> RefusedForm:
+    return RefusedForm(503, request.language.text("login.busy"), retry_after)

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from laari.edge.pages.dashboard.money.closings import close_till, closer, shown_id
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.tills.counter import CashierRequest, CounterRequest, DeviceRequest
 from laari.http.messages import Reply
@@ -25,15 +25,15 @@ async def ask_close(request: CounterRequest) -> Reply:
     return request.page("close.html", till=await _find_open(request), written=request.form)
 
 
-async def close(request: CounterRequest) -> Reply | Problem:
+async def close(request: CounterRequest) -> Reply:
     """A form that is sent twice closes once: both times the reply is the one closing."""
     outcome = await close_till(request, request.tenant, request.label, request.seller)
     if not isinstance(outcome, Refusal):
         return request.go(f"{request.counter}/closings/{shown_id(outcome.closing)}")
     text = request.language.text
     if outcome.field == "note":
-        return FormProblem(422, text("counter.note_long", most=terms.MAX_NOTE))
-    return FormProblem(409, text("counter.close_meanwhile"))
+        raise RefusedForm(422, text("counter.note_long", most=terms.MAX_NOTE))
+    raise RefusedForm(409, text("counter.close_meanwhile"))
 
 
 async def show(request: CounterRequest) -> Reply:

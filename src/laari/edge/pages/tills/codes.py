@@ -10,7 +10,7 @@ from typing import ClassVar
 from laari.edge import codes
 from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import throttle
-from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
+from laari.edge.pages.request import Access, PageRequest
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.tills.counter import SALE_LIFE, make_sale, read_amount
 from laari.edge.pages.tills.references import LINK, SCAN, new_reference
@@ -20,7 +20,6 @@ from laari.rules import terms
 from laari.rules.ids import is_token
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records.merchants import ReusableLink
-from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import Tenant, local_time
 from laari.rules.records.tills import Till
 from laari.store.reads.merchants import reusable_links
@@ -64,7 +63,7 @@ class CodeRequest(PageRequest):
         """For a payment that is made now."""
         return self.shop_now + SALE_LIFE
 
-    def amount(self) -> int | FormProblem:
+    def amount(self) -> int:
         return read_amount(self, self.tenant) if self.fixed is None else self.fixed
 
 
@@ -113,12 +112,11 @@ def _ask(request: CodeRequest, amount: int) -> Reply:
     return request.page("confirm.html", amount=amount, reference=new_reference(request.kind))
 
 
-async def confirm(request: CodeRequest) -> Reply | Problem:
-    amount = request.amount()
-    return amount if isinstance(amount, FormProblem) else _ask(request, amount)
+async def confirm(request: CodeRequest) -> Reply:
+    return _ask(request, request.amount())
 
 
-async def pay(request: CodeRequest) -> Reply | Problem:
+async def pay(request: CodeRequest) -> Reply:
     """Makes the payment, which the checkout shows; the same form again shows the same payment."""
     address = client_prefix(request.http.client)
     throttle(
@@ -128,18 +126,15 @@ async def pay(request: CodeRequest) -> Reply | Problem:
             throttle_bucket(terms.TILL_SALES, "till sales", request.code.id),
         ],
     )
-    amount = request.amount()
-    if isinstance(amount, FormProblem):
-        return amount
     draft = PaymentDraft(
         request.form.get("reference", ""),
-        amount,
+        request.amount(),
         title=request.purpose,
         terminal_label=request.label,
         expires_at=request.deadline,
     )
     made = await make_sale(request, request.tenant, request.kind, draft)
-    return request.go(f"/pay/{made.token}") if isinstance(made, Payment) else made
+    return request.go(f"/pay/{made.token}")
 
 
 async def show_code(request: CodeRequest) -> Reply:

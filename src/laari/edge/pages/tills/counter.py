@@ -13,7 +13,7 @@ from laari.edge.pages.dashboard.request import DashboardRequest, home_of
 from laari.edge.pages.devices import device_of
 from laari.edge.pages.login import throttle
 from laari.edge.pages.render import money
-from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
+from laari.edge.pages.request import Access, PageRequest, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.tills.references import SALE, is_reference, new_reference
 from laari.edge.pages.tills.shell import HOME, shell_of
@@ -45,33 +45,31 @@ NONE = Figures()
 SALE_LIFE = timedelta(minutes=15)  # the customer stands at the counter
 
 
-def read_amount(request: PageRequest, tenant: Tenant) -> int | FormProblem:
+def read_amount(request: PageRequest, tenant: Tenant) -> int:
     """The form's amount, within the limit of the shop."""
     amount = read_rufiyaa(request.form.get("amount", ""))
     most = min(tenant.max_payment or MAX_PAYMENT_AMOUNT, MAX_PAYMENT_AMOUNT)
     if amount is None or amount < 1:
-        return FormProblem(422, request.language.text("choice.no_amount"))
+        raise RefusedForm(422, request.language.text("choice.no_amount"))
     if amount > most:
-        return FormProblem(422, request.language.text("counter.too_much", most=money(most)))
+        raise RefusedForm(422, request.language.text("counter.too_much", most=money(most)))
     return amount
 
 
 async def make_sale(
     request: PageRequest, tenant: Tenant, kind: str, draft: PaymentDraft
-) -> Payment | Problem:
+) -> Payment:
     """The payment of a form, made now or before; its reference is of this kind."""
     if not is_reference(kind, draft.reference):
-        return FormProblem(400, request.language.text("problem.unreadable"))
+        raise RefusedForm(400, request.language.text("problem.unreadable"))
     made = await request.backend.spine.submit(CreatePayment(tenant, draft))
-    if not isinstance(made, Refusal):
-        wanted = (draft.terminal_label, draft.title)
-        return made if (made.terminal_label, made.title) == wanted else _changed(request)
-    return _changed(request) if made.code == "reference_conflict" else made
-
-
-def _changed(request: PageRequest) -> FormProblem:
-    """The form made a sale of another amount before, as after Back in the browser."""
-    return FormProblem(409, request.language.text("counter.made_already"))
+    if isinstance(made, Refusal) and made.code != "reference_conflict":
+        raise RefusedForm.of(made)
+    wanted = (draft.terminal_label, draft.title)
+    if isinstance(made, Refusal) or (made.terminal_label, made.title) != wanted:
+        # The form made a sale of another amount before, as after Back in the browser.
+        raise RefusedForm(409, request.language.text("counter.made_already"))
+    return made
 
 
 class CounterRequest(PageRequest):
@@ -209,14 +207,14 @@ async def ask_code(request: PairingRequest) -> Reply:
     return request.page("pair.html", code=code)
 
 
-async def pair(request: PairingRequest) -> Reply | Problem:
+async def pair(request: PairingRequest) -> Reply:
     address = client_prefix(request.http.client)
     throttle(request, [throttle_bucket(terms.PAIRINGS_PER_ADDRESS, "pairing", address)])
     digest = records.code_digest(request.backend.master_key, request.form.get("code", "")[:20])
     name = device_of(request.http.headers.get(b"user-agent", "")) or ""
     paired = await request.backend.spine.submit(PairDevice(digest, name, request.http.client))
     if isinstance(paired, Refusal):
-        return FormProblem(422, request.language.text("counter.not_paired"))
+        raise RefusedForm(422, request.language.text("counter.not_paired"))
     life = int(terms.TILL_DEVICE_LIFE.total_seconds())
     request.keep_cookie(request.session_cookie, paired.token, life)
     return request.go(HOME)
@@ -245,7 +243,7 @@ async def show_keypad(request: CounterRequest) -> Reply:
     ask, label = request.backend.ask, request.label
     latest = await ask(sales.latest, request.tenant.id, label)
     written = request.form.get("reference", "")
-    is_kept = isinstance(request.problem, FormProblem) and request.problem.status == 422
+    is_kept = request.problem is not None and request.problem.status == 422
     return request.page(
         "keypad.html",
         sales=latest,
@@ -263,10 +261,8 @@ async def show_news(request: CounterRequest) -> Reply:
     return await request.state_reply(lambda: _newest(request), till, *request.keys)
 
 
-async def sell(request: CounterRequest) -> Reply | Problem:
+async def sell(request: CounterRequest) -> Reply:
     amount = read_amount(request, request.tenant)
-    if isinstance(amount, FormProblem):
-        return amount
     draft = PaymentDraft(
         request.form.get("reference", ""),
         amount,
@@ -274,7 +270,7 @@ async def sell(request: CounterRequest) -> Reply | Problem:
         expires_at=request.tenant_now + SALE_LIFE,
     )
     made = await make_sale(request, request.tenant, SALE, draft)
-    return request.go(_page_of(request, made)) if isinstance(made, Payment) else made
+    return request.go(_page_of(request, made))
 
 
 def _page_of(request: CounterRequest, payment: Payment) -> str:
@@ -314,7 +310,7 @@ async def show_sale_status(request: CounterRequest) -> Reply:
     return await request.state_reply(read, *own, *request.keys)
 
 
-async def cancel(request: CounterRequest) -> Reply | Problem:
+async def cancel(request: CounterRequest) -> Reply:
     """A sale that was paid meanwhile stays paid: its page says so."""
     payment = await _find(request)
     if payment is None:

@@ -6,7 +6,7 @@ from laari.edge.pages import own_messages
 from laari.edge.pages.language import LANGUAGES
 from laari.edge.pages.login import change_password, log_in_customer
 from laari.edge.pages.passkeys import log_in as passkey_log_in
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet import details, devices, passkeys
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
@@ -50,12 +50,12 @@ async def log_out(request: WalletRequest) -> Reply:
     return request.go(f"/app/login?mode={request.customer.mode}")
 
 
-async def log_out_everywhere(request: WalletRequest) -> Reply | Problem:
+async def log_out_everywhere(request: WalletRequest) -> Reply:
     """For a lost phone, or a browser that was left open: it does not pay any more either."""
     command = ForgetDevices(request.actor, request.customer.customer_id)
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return FormProblem(outcome.status, request.language.text("login.busy"), outcome.retry_after)
+        raise RefusedForm(outcome.status, request.language.text("login.busy"), outcome.retry_after)
     await request.backend.write(logins.end_all, request.customer.whose)
     return await log_out(request)
 
@@ -86,15 +86,15 @@ async def choose_messages(request: WalletRequest) -> Reply:
     return request.go(f"{PASSWORD}?done=messages")
 
 
-async def choose_language(request: WalletRequest) -> Reply | Problem:
+async def choose_language(request: WalletRequest) -> Reply:
     """The language of this wallet's pages and messages."""
     code = request.form.get("language", "")
     if code not in get_args(Language):
-        return FormProblem(422, request.language.text("password.no_language"))
+        raise RefusedForm(422, request.language.text("password.no_language"))
     command = SetLanguage(request.actor, request.customer.customer_id, cast(Language, code))
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return FormProblem(outcome.status, request.language.text("approval.busy"))
+        raise RefusedForm(outcome.status, request.language.text("approval.busy"))
     request.keep_language(LANGUAGES[code])  # for the log-in page
     return request.go(f"{PASSWORD}?done=language")
 

@@ -1,6 +1,6 @@
 """The link in the notice of a changed contact: it stops the change, without a log-in."""
 
-from laari.edge.pages.request import Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletVisitor
 from laari.http.messages import Reply
@@ -29,7 +29,7 @@ async def show(request: WalletVisitor) -> Reply:
     return request.page("contact.html", change=change)
 
 
-async def stop(request: WalletVisitor) -> Reply | Problem:
+async def stop(request: WalletVisitor) -> Reply:
     change = await _find(request)
     if change is None:
         return _gone(request)
@@ -38,7 +38,9 @@ async def stop(request: WalletVisitor) -> Reply | Problem:
     )
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return _gone(request) if outcome.code == "not_found" else outcome
+        if outcome.code == "not_found":
+            return _gone(request)
+        raise RefusedForm.of(outcome)
     return request.page("contact_stopped.html", contact=request.backend.settings.support_contact)
 
 

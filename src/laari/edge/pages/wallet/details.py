@@ -6,7 +6,7 @@ from uuid import UUID
 
 from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import confirm, throttle
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
@@ -82,16 +82,16 @@ def _kind_of(request: WalletRequest) -> ContactKind:
     named = request.form.get("contact")
     kind = next((each for each in _KINDS if each == named), None)
     if kind is None:
-        raise RefusedForm(FormProblem(422, request.language.text("approval.busy")))
+        raise RefusedForm(422, request.language.text("approval.busy"))
     return kind
 
 
-async def change(request: WalletRequest) -> Reply | Problem:
+async def change(request: WalletRequest) -> Reply:
     """Sends a code to the new contact. Strangers' contacts are throttled as at the sign-up."""
     kind, text = _kind_of(request), request.language.text
     value = READERS[kind](request.form.get("value", ""))
     if value is None:
-        return FormProblem(422, text(f"details.no_{kind}"))
+        raise RefusedForm(422, text(f"details.no_{kind}"))
     await confirm(request, request.customer, always=True)
     address, own = client_prefix(request.http.client), request.customer.customer_id.hex
     throttle(
@@ -117,11 +117,11 @@ def _change_of(request: WalletRequest) -> UUID:
     """The change on the customer's screen."""
     change_id = ids.read_id("", request.form.get("change", ""))
     if change_id is None:
-        raise RefusedForm(FormProblem(422, request.language.text("approval.busy")))
+        raise RefusedForm(422, request.language.text("approval.busy"))
     return change_id
 
 
-async def enter_code(request: WalletRequest) -> Reply | Problem:
+async def enter_code(request: WalletRequest) -> Reply:
     command = ConfirmContactChange(
         request.actor,
         request.customer.customer_id,
@@ -134,7 +134,7 @@ async def enter_code(request: WalletRequest) -> Reply | Problem:
     return await _decide(request, command, "contact")
 
 
-async def cancel(request: WalletRequest) -> Reply | Problem:
+async def cancel(request: WalletRequest) -> Reply:
     command = CancelContactChange(
         request.actor,
         request.customer.customer_id,
@@ -149,9 +149,9 @@ async def _decide(
     request: WalletRequest,
     command: RequestContactChange | ConfirmContactChange | CancelContactChange,
     done: str,
-) -> Reply | Problem:
+) -> Reply:
     outcome = await request.backend.spine.submit(command)
     if not isinstance(outcome, Refusal):
         return request.go(f"{PASSWORD}?done={done}")
     name = "details.wrong_code" if outcome.field == "code" else "details.changed"
-    return FormProblem(outcome.status, request.language.text(name))
+    raise RefusedForm(outcome.status, request.language.text(name))

@@ -2,7 +2,7 @@
 
 from laari.edge.pages.cookies import DEVICE
 from laari.edge.pages.login import confirm
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.passkeys import read_name
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
@@ -19,7 +19,7 @@ async def own_devices(request: WalletRequest) -> list[ListedDevice]:
     return await request.backend.ask(find, customer.customer_id, request.now)
 
 
-async def remember(request: WalletRequest) -> Reply | Problem:
+async def remember(request: WalletRequest) -> Reply:
     limit = request.backend.settings.remembered_device_daily_limit
     if not limit or request.customer.mode != "live":
         return request.no_such_page()
@@ -36,11 +36,11 @@ async def remember(request: WalletRequest) -> Reply | Problem:
         request.keep_cookie(DEVICE, outcome.token, seconds)
         return request.go(f"{PASSWORD}?done=device")
     if outcome.code == "rate_limited":
-        return FormProblem(422, text("devices.too_many", count=terms.REMEMBERED_DEVICES))
-    return FormProblem(outcome.status, text("devices.not_remembered"), outcome.retry_after)
+        raise RefusedForm(422, text("devices.too_many", count=terms.REMEMBERED_DEVICES))
+    raise RefusedForm(outcome.status, text("devices.not_remembered"), outcome.retry_after)
 
 
-async def forget(request: WalletRequest) -> Reply | Problem:
+async def forget(request: WalletRequest) -> Reply:
     """A device of another customer does not exist here."""
     device_id = ids.read_id("", request.params["id"])
     if device_id is None:
@@ -51,4 +51,4 @@ async def forget(request: WalletRequest) -> Reply | Problem:
         return request.go(f"{PASSWORD}?done=undevice")
     if outcome.code == "not_found":
         return request.no_such_page()
-    return FormProblem(outcome.status, request.language.text("login.busy"), outcome.retry_after)
+    raise RefusedForm(outcome.status, request.language.text("login.busy"), outcome.retry_after)

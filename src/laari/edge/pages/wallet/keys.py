@@ -3,7 +3,7 @@
 import re
 
 from laari.edge.pages.passkeys import log_in as passkeys
-from laari.edge.pages.request import FormProblem, Problem, read_count
+from laari.edge.pages.request import RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.wallet.request import WalletRequest
 from laari.http.messages import Reply
@@ -27,14 +27,14 @@ async def show(request: WalletRequest, new_key: str | None = None) -> Reply:
     )
 
 
-async def create(request: WalletRequest) -> Reply | Problem:
+async def create(request: WalletRequest) -> Reply:
     """Shows the key once; only its digest is stored.
 
     The form has the number of keys at the time it was shown, so that one form makes one key.
     """
     name = request.form.get("name", "").strip()
     if not 1 <= len(name) <= MAX_NAME:
-        return FormProblem(422, request.language.text("keys.no_name", most=MAX_NAME))
+        raise RefusedForm(422, request.language.text("keys.no_name", most=MAX_NAME))
     await passkeys.confirm(request, request.customer)
     before = read_count(request.form.get("made", ""))
     made = await request.backend.spine.submit(
@@ -43,10 +43,10 @@ async def create(request: WalletRequest) -> Reply | Problem:
     if not isinstance(made, Refusal):
         return await show(request, new_key=made)
     if made.code == "conflict":
-        return FormProblem(409, request.language.text("keys.created_since"))
+        raise RefusedForm(409, request.language.text("keys.created_since"))
     if made.field is not None:
-        return FormProblem(422, request.language.text("keys.too_many", count=terms.WALLET_KEYS))
-    return FormProblem(made.status, request.language.text("approval.busy"), made.retry_after)
+        raise RefusedForm(422, request.language.text("keys.too_many", count=terms.WALLET_KEYS))
+    raise RefusedForm(made.status, request.language.text("approval.busy"), made.retry_after)
 
 
 async def revoke(request: WalletRequest) -> Reply:

@@ -10,7 +10,7 @@ from laari.edge.load.hashing import FIRST
 from laari.edge.pages.devices import device_of
 from laari.edge.pages.login import confirm
 from laari.edge.pages.passkeys.log_in import TIMEOUT, VERIFIED, busy, challenge, party
-from laari.edge.pages.request import FormProblem, Problem, RefusedForm
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids, terms
@@ -35,11 +35,11 @@ def read_name(request: WalletRequest, problem: str, most: int) -> str:
     """The form's name; `problem` is the text if it has none, or a longer one."""
     name = " ".join(request.form.get("name", "").split())
     if not 1 <= len(name) <= most or not name.isprintable():
-        raise RefusedForm(FormProblem(422, request.language.text(problem, most=most)))
+        raise RefusedForm(422, request.language.text(problem, most=most))
     return name
 
 
-async def begin(request: WalletRequest) -> Reply | Problem:
+async def begin(request: WalletRequest) -> Reply:
     """After the password, what a script gives to the browser. Nothing is stored."""
     ours, customer = party(request), request.customer
     password_hash = await request.backend.ask(logins.password_hash_of, customer.whose)
@@ -77,12 +77,12 @@ async def begin(request: WalletRequest) -> Reply | Problem:
 
 async def show_refused(request: WalletRequest) -> Reply:
     """Why there is no challenge, for the script."""
-    assert isinstance(request.problem, FormProblem)
+    assert request.problem is not None
     text = {"problem": str(request.problem.message)}
     return Reply(request.problem.status, msgspec.json.encode(text))
 
 
-async def add(request: WalletRequest) -> Reply | Problem:
+async def add(request: WalletRequest) -> Reply:
     text = request.language.text
     name = read_name(request, "passkeys.no_name", MAX_NAME)
     made = await _verified(request)
@@ -101,8 +101,8 @@ async def add(request: WalletRequest) -> Reply | Problem:
     if not isinstance(outcome, Refusal):
         return request.go(f"{PASSWORD}?done=passkey")
     if outcome.code == "rate_limited":
-        return FormProblem(422, text("passkeys.too_many", count=terms.PASSKEYS))
-    return FormProblem(outcome.status, text("passkeys.not_added"), outcome.retry_after)
+        raise RefusedForm(422, text("passkeys.too_many", count=terms.PASSKEYS))
+    raise RefusedForm(outcome.status, text("passkeys.not_added"), outcome.retry_after)
 
 
 class _Made(NamedTuple):
@@ -119,13 +119,13 @@ async def _verified(request: WalletRequest) -> _Made:
                 verify_added, ours, added, rank=FIRST, disconnected=request.http.disconnected
             )
         except Overloaded as full:
-            raise RefusedForm(busy(request, full.retry_after)) from None
+            raise busy(request, full.retry_after) from None
     if added is None or key is None:
-        raise RefusedForm(FormProblem(422, request.language.text("passkeys.not_added")))
+        raise RefusedForm(422, request.language.text("passkeys.not_added"))
     return _Made(key, added.challenge)
 
 
-async def end(request: WalletRequest) -> Reply | Problem:
+async def end(request: WalletRequest) -> Reply:
     """A passkey of another customer does not exist here."""
     passkey_id = ids.read_id("", request.params["id"])
     if passkey_id is None:
@@ -137,4 +137,4 @@ async def end(request: WalletRequest) -> Reply | Problem:
         return request.go(f"{PASSWORD}?done=unpasskey")
     if outcome.code == "not_found":
         return request.no_such_page()
-    return FormProblem(outcome.status, request.language.text("login.busy"), outcome.retry_after)
+    raise RefusedForm(outcome.status, request.language.text("login.busy"), outcome.retry_after)

@@ -4,7 +4,7 @@ from markupsafe import Markup
 
 from laari.edge.pages.language import Language
 from laari.edge.pages.render import own
-from laari.edge.pages.request import Access, FormProblem, Problem
+from laari.edge.pages.request import Access, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletRequest
 from laari.http.messages import Reply
@@ -75,26 +75,26 @@ async def show(request: LineRequest) -> Reply:
     )
 
 
-async def report(request: LineRequest) -> Reply | Problem:
+async def report(request: LineRequest) -> Reply:
     """Opens a case on the operator's desk."""
     text = " ".join(request.form.get("text", "").split())
     if not 1 <= len(text) <= terms.MAX_CASE or not text.isprintable():
-        return FormProblem(422, request.language.text("case.no_text", most=terms.MAX_CASE))
+        raise RefusedForm(422, request.language.text("case.no_text", most=terms.MAX_CASE))
     customer = request.customer
     outcome = await request.backend.spine.submit(
         OpenCase(request.actor, customer.customer_id, customer.account, request.line.tid, text)
     )
     if isinstance(outcome, Refusal) and outcome.code == "rate_limited":
         words = request.language.text("case.enough", count=terms.OPEN_CASES)
-        return FormProblem(outcome.status, words)
+        raise RefusedForm(outcome.status, words)
     # After a refusal, the page shows the case that another tab has opened.
     return request.go(f"{request.address}#case")
 
 
-async def send(request: LineRequest) -> Reply | Problem:
+async def send(request: LineRequest) -> Reply:
     channel = _CHANNELS.get(request.form.get("channel", ""))
     if channel is None:
-        return FormProblem(422, request.language.text("receipt.unreachable"))
+        raise RefusedForm(422, request.language.text("receipt.unreachable"))
     customer, line = request.customer, request.line
     outcome = await request.backend.spine.submit(
         SendReceipt(
@@ -109,9 +109,9 @@ async def send(request: LineRequest) -> Reply | Problem:
         return request.go(f"{request.address}?sent={channel}")
     if outcome.code == "rate_limited":
         words = request.language.text("receipt.enough", count=terms.RECEIPTS_A_DAY)
-        return FormProblem(outcome.status, words)
+        raise RefusedForm(outcome.status, words)
     name = "receipt.unreachable" if outcome.code == "conflict" else "approval.busy"
-    return FormProblem(outcome.status, request.language.text(name))
+    raise RefusedForm(outcome.status, request.language.text(name))
 
 
 ROUTES: Routes = [

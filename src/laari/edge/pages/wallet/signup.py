@@ -13,7 +13,7 @@ from laari.edge.pages.forgotten import (
 )
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.login import hash_new_password, throttle
-from laari.edge.pages.request import Access, FormProblem, Problem
+from laari.edge.pages.request import Access, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
 from laari.http.addresses import client_prefix
@@ -41,23 +41,23 @@ class SignUpVisitor(WalletVisitor):
     async def enter(self, access: Access) -> Reply | None:
         return None if self.can_sign_up else self.no_such_page()
 
-    def refuse(self, name: str) -> FormProblem:
-        return FormProblem(422, self.language.text(name))
+    def refused(self, name: str) -> RefusedForm:
+        return RefusedForm(422, self.language.text(name))
 
 
 async def show(request: SignUpVisitor) -> Reply:
     return request.page("signup.html")
 
 
-async def begin(request: SignUpVisitor) -> Reply | Problem:
+async def begin(request: SignUpVisitor) -> Reply:
     name = " ".join(request.form.get("name", "").split())
     mobile = read_mobile(request.form.get("mobile", ""))
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        return request.refuse("signup.no_name")
+        raise request.refused("signup.no_name")
     if mobile is None:
-        return request.refuse("signup.no_mobile")
+        raise request.refused("signup.no_mobile")
     if password_problem(request.form.get("new", "")) is not None:
-        return request.refuse("signup.weak")
+        raise request.refused("signup.weak")
     address = client_prefix(request.http.client)
     buckets = [
         throttle_bucket(terms.LINKS_PER_PERSON, "wallet sign-up", address, mobile),
@@ -71,7 +71,7 @@ async def begin(request: SignUpVisitor) -> Reply | Problem:
     command = BeginSignUp(handle, mobile, name, password_hash, language)
     began_sign_up = await request.backend.spine.submit(command)
     if isinstance(began_sign_up, Refusal):
-        return FormProblem(began_sign_up.status, request.language.text("approval.busy"))
+        raise RefusedForm(began_sign_up.status, request.language.text("approval.busy"))
     await asyncio.sleep(max(0.0, began + REPLY_SECONDS - time.monotonic()))
     return request.page("signup_code.html", handle=handle)
 
@@ -84,7 +84,7 @@ async def show_code(request: SignUpVisitor) -> Reply:
     return request.page("signup_code.html", handle=handle[:100])
 
 
-async def finish(request: SignUpVisitor) -> Reply | Problem:
+async def finish(request: SignUpVisitor) -> Reply:
     address = client_prefix(request.http.client)
     throttle(request, [throttle_bucket(terms.CODES_PER_ADDRESS, "wallet sign-up code", address)])
     handle = request.form.get("handle", "")[:100]
@@ -97,8 +97,8 @@ async def finish(request: SignUpVisitor) -> Reply | Problem:
     made = await request.backend.spine.submit(command)
     if isinstance(made, Refusal):
         if made.code != "not_found":
-            return FormProblem(made.status, request.language.text("approval.busy"))
-        return request.refuse("signup.wrong_code")
+            raise RefusedForm(made.status, request.language.text("approval.busy"))
+        raise request.refused("signup.wrong_code")
     login = Login(CustomerId(made.id), made.password_hash)
     await request.start_session(login.whose, login.password_hash or "")
     remember_browser(request, login)

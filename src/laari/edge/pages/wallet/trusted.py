@@ -3,7 +3,7 @@
 from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import confirm, throttle
 from laari.edge.pages.passkeys import log_in as passkeys
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.account import show_password
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
@@ -16,15 +16,15 @@ from laari.rules.refusals import Refusal
 from laari.store.reads.people import trusted
 
 
-async def ask(request: WalletRequest) -> Reply | Problem:
+async def ask(request: WalletRequest) -> Reply:
     """Asks the holder of a number, who gets a message: throttled as links to strangers are."""
     text = request.language.text
     mobile = read_mobile(request.form.get("mobile", ""))
     if mobile is None:
-        return FormProblem(422, text("details.no_mobile"))
+        raise RefusedForm(422, text("details.no_mobile"))
     above = read_rufiyaa(request.form.get("above", ""))
     if above is None or not 0 <= above <= MAX_MONEY:
-        return FormProblem(422, text("choice.no_amount"))
+        raise RefusedForm(422, text("choice.no_amount"))
     await confirm(request, request.customer, always=True)
     own = request.customer.customer_id
     throttle(
@@ -39,19 +39,19 @@ async def ask(request: WalletRequest) -> Reply | Problem:
     )
     if isinstance(outcome, Refusal):
         name = "trusted.own" if outcome.field == "mobile" else "details.changed"
-        return FormProblem(outcome.status, text(name))
+        raise RefusedForm(outcome.status, text(name))
     return request.go(f"{PASSWORD}?done=trust_asked")
 
 
-async def agree(request: WalletRequest) -> Reply | Problem:
+async def agree(request: WalletRequest) -> Reply:
     asking = ids.read_id("", request.form.get("customer", ""))
     if asking is None:
-        return _changed(request)
+        raise _changed(request)
     own = request.customer.customer_id
     return await _decide(request, AgreeToTrust(request.actor, asking, own), "trust_agreed")
 
 
-async def end(request: WalletRequest) -> Reply | Problem:
+async def end(request: WalletRequest) -> Reply:
     """A form of the trusted person names the customer; the customer's own form names nobody."""
     own = request.customer.customer_id
     asking = ids.read_id("", request.form.get("customer", ""))
@@ -61,22 +61,22 @@ async def end(request: WalletRequest) -> Reply | Problem:
     trust = await request.backend.ask(trusted.of_customer, own, request.now)
     # The page must not show the id of the other: it would tell whether the number has a wallet.
     if trust is None or trust.asked_at.isoformat() != request.form.get("asked"):
-        return _changed(request)
+        raise _changed(request)
     command = EndTrust(request.actor, own, trust.trusted_id)
     return await _decide(request, command, "trust_ending")
 
 
 async def _decide(
     request: WalletRequest, command: AgreeToTrust | EndTrust, done: str
-) -> Reply | Problem:
+) -> Reply:
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return _changed(request)
+        raise _changed(request)
     return request.go(f"{PASSWORD}?done={done}")
 
 
-def _changed(request: WalletRequest) -> FormProblem:
-    return FormProblem(409, request.language.text("details.changed"))
+def _changed(request: WalletRequest) -> RefusedForm:
+    return RefusedForm(409, request.language.text("details.changed"))
 
 
 ROUTES: Routes = [

@@ -3,7 +3,7 @@
 from laari.edge.pages.login import confirm
 from laari.edge.pages.passkeys import log_in as passkeys
 from laari.edge.pages.render import money
-from laari.edge.pages.request import Access, FormProblem, Problem, read_count
+from laari.edge.pages.request import Access, RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.wallet.request import PAGE, WalletRequest
@@ -62,34 +62,34 @@ async def show(request: WithdrawalRequest) -> Reply:
     )
 
 
-async def withdraw(request: WithdrawalRequest) -> Reply | Problem:
+async def withdraw(request: WithdrawalRequest) -> Reply:
     amount = read_rufiyaa(request.form.get("amount", ""))
     if amount is None:
-        return FormProblem(422, request.language.text("choice.no_amount"))
+        raise RefusedForm(422, request.language.text("choice.no_amount"))
     await passkeys.confirm(request, request.customer)
     account, last = request.customer.account, read_count(request.form.get("last", ""))
     assert request.minimum is not None  # or the page would not exist
     command = RequestWithdrawal(request.actor, account, amount, request.minimum, last)
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return await _in_words(request, outcome)
+        raise await _in_words(request, outcome)
     return request.go(f"{PATH}?done=withdrawn")
 
 
-async def _in_words(request: WithdrawalRequest, refusal: Refusal) -> FormProblem:
+async def _in_words(request: WithdrawalRequest, refusal: Refusal) -> RefusedForm:
     """A silent freeze is not named."""
     name = _REFUSED.get(refusal.code)
     if name is not None:
         minimum = money(request.minimum or 0)
-        return FormProblem(409, request.language.text(name, amount=minimum))
+        return RefusedForm(409, request.language.text(name, amount=minimum))
     if refusal.code != "wallet_limit_exceeded":
-        return FormProblem(refusal.status, request.language.text("approval.busy"))
+        return RefusedForm(refusal.status, request.language.text("approval.busy"))
     status = await request.backend.wallets.get(request.customer.account)
     assert status is not None
-    return FormProblem(409, frozen_words(request, status.wallet))
+    return RefusedForm(409, frozen_words(request, status.wallet))
 
 
-async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
+async def save_bank(request: WithdrawalRequest) -> Reply:
     """Needs the password again. The holder is the customer, as the service knows them."""
     await confirm(request, request.customer, always=True)
     bank, number = request.form.get("bank", ""), request.form.get("number", "")
@@ -99,11 +99,11 @@ async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
     if isinstance(added, Refusal):
         # The holder is the customer's own name, which the page does not ask for.
         name = f"withdraw.bad_{added.field}" if added.field else "approval.busy"
-        return FormProblem(422, request.language.text(name))
+        raise RefusedForm(422, request.language.text(name))
     return request.go(f"{PATH}?done=bank")
 
 
-async def cancel(request: WithdrawalRequest) -> Reply | Problem:
+async def cancel(request: WithdrawalRequest) -> Reply:
     id = ids.read_id(ids.PAYOUT, request.params["id"])
     if id is None:
         return request.no_such_page()
@@ -113,7 +113,7 @@ async def cancel(request: WithdrawalRequest) -> Reply | Problem:
         is_missing = outcome.code == "not_found"
         if is_missing:
             return request.no_such_page()
-        return FormProblem(409, request.language.text("withdraw.on_its_way"))
+        raise RefusedForm(409, request.language.text("withdraw.on_its_way"))
     return request.go(f"{PATH}?done=cancelled")
 
 

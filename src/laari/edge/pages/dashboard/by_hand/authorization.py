@@ -2,18 +2,16 @@
 
 from laari.edge.merchant.authorizations import CREATE
 from laari.edge.pages.dashboard.by_hand.typed import (
-    in_words,
     new_reference,
     read_amount,
     read_deadline,
 )
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import MAX_MONEY
-from laari.rules.refusals import Refusal, invalid
 
 NAMES = {
     "reference": "The reference",
@@ -28,18 +26,15 @@ async def show(request: DashboardRequest) -> Reply:
     return request.page("new_authorization.html", written=written)
 
 
-async def create(request: DashboardRequest) -> Reply | Problem:
+async def create(request: DashboardRequest) -> Reply:
     form = request.form
     total = read_amount(form, "total", "The total", MAX_MONEY)
-    if isinstance(total, Refusal):
-        return total
     end = read_deadline(form)
     if not end:
-        return invalid("expires_at", "The end is required.")
+        raise RefusedForm(400, "The end is required.")
     texts = {name: form.get(name, "") for name in ("reference", "title", "description")}
-    outcome = await request.run(CREATE, {**texts, "limits": {"total": total}, **end})
-    if isinstance(outcome, Refusal):
-        return in_words(outcome, NAMES)
+    body = {**texts, "limits": {"total": total}, **end}
+    outcome = await request.run(CREATE, body, NAMES)
     shown = ids.show_id(ids.AUTHORIZATION, outcome.id)
     return request.redirect(f"/authorizations/{shown}", done="offered")
 

@@ -2,18 +2,16 @@
 
 from laari.edge.merchant.payments import CREATE
 from laari.edge.pages.dashboard.by_hand.typed import (
-    in_words,
     new_reference,
     read_amount,
     read_deadline,
 )
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import MAX_PAYMENT_AMOUNT
-from laari.rules.refusals import Refusal, invalid
 
 METADATA_ROWS = 6  # in the form; a program may send more
 # The fields in the words of the form.
@@ -36,32 +34,24 @@ async def show(request: DashboardRequest) -> Reply:
     return request.page("new_link.html", written=written, rows=METADATA_ROWS)
 
 
-async def create(request: DashboardRequest) -> Reply | Problem:
+async def create(request: DashboardRequest) -> Reply:
     body = _body(request.form)
-    if isinstance(body, Refusal):
-        return body
     if request.till is not None:
         body["terminal_label"] = request.till  # whatever the form says
-    outcome = await request.run(CREATE, body)
-    if isinstance(outcome, Refusal):
-        return in_words(outcome, NAMES)
+    outcome = await request.run(CREATE, body, NAMES)
     payment_id = ids.show_id(ids.PAYMENT, outcome.id)
     return request.redirect(f"/payments/{payment_id}", done="created")
 
 
-def _body(form: dict[str, str]) -> dict[str, object] | Refusal:
+def _body(form: dict[str, str]) -> dict[str, object]:
     """The form as a program would send it; the operation checks every field."""
     amount = read_amount(form, "amount", NAMES["amount"], MAX_PAYMENT_AMOUNT)
-    if isinstance(amount, Refusal):
-        return amount
     metadata = _metadata(form)
-    if isinstance(metadata, Refusal):
-        return metadata
     texts = {name: form.get(name, "") for name in TEXTS}
     return {**texts, "amount": amount, "metadata": metadata, **read_deadline(form)}
 
 
-def _metadata(form: dict[str, str]) -> dict[str, str] | Refusal:
+def _metadata(form: dict[str, str]) -> dict[str, str]:
     """Names and values exactly as written; empty rows do not count."""
     metadata: dict[str, str] = {}
     for row in range(1, METADATA_ROWS + 1):
@@ -69,9 +59,9 @@ def _metadata(form: dict[str, str]) -> dict[str, str] | Refusal:
         if not name and not value:
             continue
         if not name:
-            return invalid("metadata", "Every metadata value needs a name.")
+            raise RefusedForm(400, "Every metadata value needs a name.")
         if name in metadata:
-            return invalid("metadata", "Use each metadata name only once.")
+            raise RefusedForm(400, "Use each metadata name only once.")
         metadata[name] = value
     return metadata
 

@@ -3,20 +3,17 @@
 from laari.edge.merchant.payment_requests import CREATE
 from laari.edge.pages.dashboard.by_hand.link import NAMES as LINK_NAMES
 from laari.edge.pages.dashboard.by_hand.typed import (
-    in_words,
     new_reference,
     read_amount,
     read_deadline,
 )
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.people.contacts import read_mobile, read_vpa
 from laari.rules.records.payments import CustomerType
-from laari.rules.refusals import Refusal
 
 NAMES = {**LINK_NAMES, "customer": "The customer"}
 TEXTS = ("reference", "title", "description", "terminal_label", "bill_number")
@@ -28,20 +25,16 @@ async def show(request: DashboardRequest) -> Reply:
     return request.page("new_request.html", written=written)
 
 
-async def create(request: DashboardRequest) -> Reply | Problem:
+async def create(request: DashboardRequest) -> Reply:
     form = request.form
     amount = read_amount(form, "amount", NAMES["amount"], MAX_PAYMENT_AMOUNT)
-    if isinstance(amount, Refusal):
-        return amount
     written = form.get("customer", "").strip()
     kind = kind_of(written, request.backend.settings.vpa_suffixes)
     body: dict[str, object] = {name: form.get(name, "") for name in TEXTS}
     body |= {"amount": amount, "customer": {"type": kind, "value": written}, **read_deadline(form)}
     if request.till is not None:
         body["terminal_label"] = request.till  # whatever the form says
-    outcome = await request.run(CREATE, body)
-    if isinstance(outcome, Refusal):
-        return in_words(outcome, NAMES)
+    outcome = await request.run(CREATE, body, NAMES)
     return request.redirect(
         f"/requests/{ids.show_id(ids.PAYMENT_REQUEST, outcome.id)}", done="asked"
     )

@@ -5,7 +5,7 @@ from datetime import datetime
 from laari.edge import codes
 from laari.edge.pages.dashboard.by_hand.typed import read_amount
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import Problem, read_count
+from laari.edge.pages.request import RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -13,7 +13,6 @@ from laari.rules.calendar import MALDIVES
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.records.merchants import ReusableLink
-from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.merchants import reusable_links
 
 
@@ -33,13 +32,9 @@ async def show_list(request: DashboardRequest) -> Reply:
     return request.page("links.html", links=links, now=request.tenant_now, written=request.form)
 
 
-async def create(request: DashboardRequest) -> Reply | Problem:
+async def create(request: DashboardRequest) -> Reply:
     amount = _amount(request.form)
     ends_at = _end(request.form)
-    if isinstance(amount, Refusal):
-        return amount
-    if isinstance(ends_at, Refusal):
-        return ends_at
     title = request.form.get("title", "").strip()
     count = read_count(request.form.get("count", ""))
     command = CreateReusableLink(
@@ -49,21 +44,21 @@ async def create(request: DashboardRequest) -> Reply | Problem:
     return request.redirect(_page_of(link), done="link")
 
 
-def _amount(form: dict[str, str]) -> int | Refusal | None:
+def _amount(form: dict[str, str]) -> int | None:
     """Empty: the customer types it."""
     if not form.get("amount", "").strip():
         return None
     return read_amount(form, "amount", "The amount", MAX_PAYMENT_AMOUNT)
 
 
-def _end(form: dict[str, str]) -> datetime | Refusal | None:
+def _end(form: dict[str, str]) -> datetime | None:
     written = form.get("ends_at", "").strip()
     if not written:
         return None
     try:
         return datetime.fromisoformat(written).replace(tzinfo=MALDIVES)
     except ValueError:
-        return invalid("ends_at", "The end must be a day and a time.")
+        raise RefusedForm(400, "The end must be a day and a time.") from None
 
 
 async def show(request: DashboardRequest) -> Reply:
@@ -79,7 +74,7 @@ async def show(request: DashboardRequest) -> Reply:
     )
 
 
-async def end(request: DashboardRequest) -> Reply | Problem:
+async def end(request: DashboardRequest) -> Reply:
     link = await _find(request)
     if link is None:
         return request.missing()

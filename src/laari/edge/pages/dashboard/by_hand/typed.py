@@ -3,8 +3,8 @@
 import secrets
 from collections.abc import Mapping
 
+from laari.edge.pages.request import RefusedForm
 from laari.rules.money import money_text, read_rufiyaa
-from laari.rules.refusals import Refusal, invalid
 
 
 def new_reference(prefix: str) -> str:
@@ -12,14 +12,14 @@ def new_reference(prefix: str) -> str:
     return f"{prefix}-{secrets.token_hex(4).upper()}"
 
 
-def read_amount(form: Mapping[str, str], name: str, words: str, most: int) -> int | Refusal:
+def read_amount(form: Mapping[str, str], name: str, words: str, most: int) -> int:
     amount = read_rufiyaa(form.get(name, ""))
     if amount is None:
-        return invalid(name, f"{words} must be a number such as 125 or 125.50.")
+        raise RefusedForm(400, f"{words} must be a number such as 125 or 125.50.")
     if amount < 1:
-        return invalid(name, f"{words} must be at least {money_text(1)}.")
+        raise RefusedForm(400, f"{words} must be at least {money_text(1)}.")
     if amount > most:
-        return invalid(name, f"{words} must be at most {money_text(most)}.")
+        raise RefusedForm(400, f"{words} must be at most {money_text(most)}.")
     return amount
 
 
@@ -29,12 +29,3 @@ def read_deadline(form: Mapping[str, str]) -> dict[str, object]:
     if not deadline:
         return {}
     return {"expires_at": f"{deadline}:00" if deadline.count(":") == 1 else deadline}
-
-
-def in_words(refusal: Refusal, names: Mapping[str, str]) -> Refusal:
-    """The API's message with the field's name of the form instead of its own."""
-    name = (refusal.field or "").partition(".")[0]
-    rest = refusal.message.removeprefix(refusal.field or "")
-    if name not in names or rest == refusal.message:
-        return refusal
-    return refusal._replace(message=names[name] + rest)

@@ -7,6 +7,7 @@ from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guar
 from laari.edge.pages.dashboard.days import read_span
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
+from laari.edge.pages.request import shown
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -82,7 +83,7 @@ async def show(request: DashboardRequest) -> Reply:
 
 async def _refused(request: DashboardRequest, problem: object) -> Reply:
     assert isinstance(problem, Refusal)
-    request.problem = problem
+    request.problem = shown(problem)
     return request.page("money.html", balance=None, span=None, words=WORDS, written=request.query)
 
 

@@ -13,6 +13,7 @@ from laari.edge.pages.dashboard.days import DAY_FIELDS, read_span
 from laari.edge.pages.dashboard.money.export import CELLS, cells_of
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
+from laari.edge.pages.request import shown
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import show
@@ -101,7 +102,7 @@ async def show_list(request: DashboardRequest) -> Reply:
 
 
 def _refused(request: DashboardRequest, problem: Refusal) -> Reply:
-    request.problem = problem
+    request.problem = shown(problem)
     return request.page("movements.html", span=None, written=request.query, kept="")
 
 

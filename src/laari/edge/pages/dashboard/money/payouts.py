@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
-from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -24,7 +23,6 @@ from laari.rules.money import rufiyaa
 from laari.rules.records.ledger import MovementType
 from laari.rules.records.payments import Payment
 from laari.rules.records.payouts import Payout, PayoutMovement
-from laari.rules.refusals import Refusal
 from laari.store.reads import payments
 from laari.store.reads.listing import Position, Window
 from laari.store.reads.money import balances, payouts
@@ -179,11 +177,9 @@ def _cells(row: Row) -> dict[str, str]:
     return cells
 
 
-async def request_payout(request: DashboardRequest) -> Reply | Problem:
+async def request_payout(request: DashboardRequest) -> Reply:
     await request.confirm()
-    outcome = await request.backend.spine.submit(RequestPayout(request.tenant.id, request.actor))
-    if isinstance(outcome, Refusal):
-        return outcome
+    await request.submit(RequestPayout(request.tenant.id, request.actor))
     return request.redirect(HOME, done="payout")
 
 
@@ -199,15 +195,12 @@ async def show_bank(request: DashboardRequest) -> Reply:
     )
 
 
-async def save_bank(request: DashboardRequest) -> Reply | Problem:
+async def save_bank(request: DashboardRequest) -> Reply:
     """Needs the password again, because a thief with an open browser could take all the money."""
     await request.confirm(always=True)
     holder, bank, number = (request.form.get(name, "") for name in ("holder", "bank", "number"))
     details = read_details(holder, bank, number)
-    command = AddBankAccount(request.actor, request.tenant.id, details)
-    added = await request.backend.spine.submit(command)
-    if isinstance(added, Refusal):
-        return added
+    await request.submit(AddBankAccount(request.actor, request.tenant.id, details))
     return request.redirect(BANK, done="bank")
 
 

@@ -10,6 +10,7 @@ from laari.edge.pages.dashboard.days import read_days
 from laari.edge.pages.dashboard.money.money import WORDS
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
+from laari.edge.pages.request import shown
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
@@ -42,7 +43,7 @@ async def show(request: DashboardRequest) -> Reply:
     days = _read(request)
     newest = newest_months(local_day(request.tenant_now), MONTHS)
     if isinstance(days, Refusal):
-        request.problem = days
+        request.problem = shown(days)
         return request.page(
             "statement.html",
             statement=None,

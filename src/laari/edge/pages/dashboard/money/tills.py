@@ -3,7 +3,7 @@
 from laari.edge.pages.dashboard.money.closings import close_till, closer, shown_id
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
-from laari.edge.pages.request import Problem
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -62,13 +62,13 @@ async def ask(request: DashboardRequest) -> Reply:
     return request.page("close_till.html", till=found, written=request.form)
 
 
-async def close(request: DashboardRequest) -> Reply | Problem:
+async def close(request: DashboardRequest) -> Reply:
     found = await _find_open(request)
     if found is None:
         return request.missing()
     outcome = await close_till(request, request.tenant, found.till, request.actor)
     if isinstance(outcome, Refusal):
-        return outcome
+        raise RefusedForm.of(outcome)
     done = "closed_already" if outcome.again else "closed"
     return request.redirect(f"/tills/closings/{shown_id(outcome.closing)}", done=done)
 
