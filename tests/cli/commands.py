@@ -78,6 +78,7 @@ NOBODY = {
     "event": "payment.paid",
     "role": "owner",
     "support": "support",
+    "starts_at": "2099-01-01",
     "text": "7712345",
     "percent": "150",
     "fixed": "0",

@@ -171,6 +171,15 @@ def test_fees_begin_on_a_day_and_keep_their_history(
     assert laari("merchant", "fees", "mer_aaaaaaaaaaaaaaaaaaaa").status == 1
 
 
+def test_scheduled_fees_are_cancelled(laari: Laari, stranger: str) -> None:  # noqa: F811
+    tomorrow = str(local_day(datetime.now(UTC)) + timedelta(days=1))
+    cancel = ("merchant", "cancel-fees", stranger, "--from", tomorrow)
+    refused = laari(*cancel)
+    assert (refused.status, "not scheduled" in refused.err) == (1, True)
+    laari("merchant", "set-fees", stranger, "--bps", "90", "--fixed", "0", "--from", tomorrow)
+    assert [each["scheduled"] for each in laari(*cancel, "--json").json] == [False]
+
+
 def test_a_pause_has_a_reason_until_it_ends(laari: Laari, stranger: str) -> None:  # noqa: F811
     update = ("merchant", "update", stranger)
     assert laari(*update, "--reason", "Why").status == 1

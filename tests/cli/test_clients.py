@@ -76,7 +76,6 @@ def test_a_client_has_a_name_an_expiry_and_a_last_use(laari: Shell) -> None:
         "-1",
         "1.5",
         "99999",
-        "2020-01-01",
         "tomorrow",
         "2099-02-30",
         "9999-12-31T23:59:59-12:00",
@@ -86,6 +85,12 @@ def test_an_expiry_is_in_the_future(laari: Shell, expires: str) -> None:
     status, _, err = laari("client", "create", "mer_none", f"--expires={expires}")
     assert status in (1, 2)
     assert "a number of days or a later date" in err
+
+
+def test_an_end_that_has_passed_is_refused(laari: Shell) -> None:
+    merchant = laari.json("merchant", "create", "Shop")["merchant_id"]
+    status, _, err = laari("client", "create", merchant, "--expires", "2020-01-01")
+    assert (status, "must expire later than now" in err) == (1, True)
 
 
 def test_a_client_name_has_at_most_80_characters(laari: Shell) -> None:
@@ -98,8 +103,8 @@ def test_a_client_name_has_at_most_80_characters(laari: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("create", "mer_none"), "No merchant has the id mer_none."),
-        (("revoke", "cl_none"), "No client has the id cl_none."),
+        (("create", "mer_none"), "no merchant has the id mer_none"),
+        (("revoke", "cl_none"), "no client has the id cl_none"),
         (("create", "mer_none", "--scope", "payments:write"), "unknown scope payments:write"),
     ],
 )

@@ -79,7 +79,7 @@ SHOWS = {
     "customer show",
     "customer list",
     "message list",
-    "message resend",
+    *("message resend", "merchant cancel-fees"),
 }
 
 
@@ -279,14 +279,14 @@ PREPARED = {
     *("bank match", "bank unmatch"),
     "wallet withdraw",
 }
-# They need an application, a waiting movement, a sale, a case, a contact, a failed message or a
-# trusted person, which their own tests have: test_approval.py, test_second_operator.py,
-# test_till_closings.py, pages/test_wallet_cases.py, test_contact_changes.py, pages/test_desk.py and
-# pages/test_trusted.py.
+# They need an application, scheduled fees, a waiting movement, a sale, a case, a contact, a failed
+# message or a trusted person, which their own tests have: test_approval.py,
+# test_second_operator.py, test_till_closings.py, pages/test_wallet_cases.py,
+# test_contact_changes.py, pages/test_desk.py and pages/test_trusted.py.
 PREPARED |= {
     *("merchant approve", "application submit", "application show", "application refuse"),
     *("movement confirm", "movement refuse", "till close", "case answer"),
-    "message resend",
+    *("message resend", "merchant cancel-fees"),
     *("customer set-contact", "customer confirm-contact", "customer cancel-contact"),
     "customer end-trust",
 }

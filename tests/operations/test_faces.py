@@ -2,39 +2,62 @@
 
 import html
 import re
-from collections.abc import Awaitable, Callable
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import click
+import httpx
 import pytest
 
 from laari.cli.main import cli
 from laari.edge.pages.app import ROUTES
+from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import PageRequest
+from laari.operations.applications import SUBMIT
+from laari.operations.clients import Scopes
 from laari.operations.every import OPERATIONS
 from laari.operations.fields import Amount, BasisPoints, Choice, Day, Field, Flag, Switch, Text
 from laari.operations.operation import Operation
 from laari.rules import ids
 from laari.rules.banking.payout_runs import OpenRun
 from laari.rules.calendar import local_day
+from laari.rules.merchants.applications import RefuseApplication, SubmitApplication
 from laari.rules.money import read_rufiyaa
 from laari.rules.people.cases import AnswerCase
+from laari.rules.people.persons import NewLogin
+from laari.rules.records.merchants import ApplicationAnswers
+from laari.store.people.passwords import hash_password
+from laari.store.postgres.pool import connection_to
+from tests import people
 from tests.actors import OPERATOR
+from tests.cli.test_approval import ANSWERS
 from tests.deciding import done
-from tests.pages.operators import Desk, desk_of, new_operator
+from tests.logins import opened
+from tests.making import sign_up
+from tests.pages.forms import token_in
+from tests.pages.operators import PASSWORD, desk_of, new_operator
 from tests.pages.people import new_customer
 from tests.pages.wallets import reported
+from tests.people import decided
 from tests.serving import Service
 
-# The address of the form on the desk, and the fields that choose the operation.
-FORMS = {
-    name: (route.path, chooses)
-    for route in ROUTES
-    if issubclass(route.kind, OperatorRequest)
-    for name, chooses in route.runs.items()
-}
+
+def _forms(kind: type[PageRequest]) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """The address of the form of an operation, and the fields that choose the operation."""
+    return {
+        name: (route.path, chooses)
+        for route in ROUTES
+        if issubclass(route.kind, kind)
+        for name, chooses in route.runs.items()
+    }
+
+
+ON_DESK = _forms(OperatorRequest)
+FORMS = _forms(DashboardRequest) | ON_DESK
 
 
 # The parameters of a page, what the form says of the subject, and its words on the command line.
@@ -88,6 +111,26 @@ async def _shop(service: Service) -> Named:
     return Named({"merchant": shop.id}, {}, [shop.id])
 
 
+async def _signed_up(service: Service) -> Named:
+    """A merchant that is not live."""
+    async with connection_to(service.dsn) as connection, connection.transaction():
+        made = await sign_up(connection, OPERATOR, bytes(32), 10**6, name="Boat")
+    assert made is not None
+    return Named({"merchant": made.merchant.id}, {}, [made.merchant.id])
+
+
+async def _application(service: Service) -> Named:
+    """That was refused."""
+    shop = await _signed_up(service)
+    [merchant_id] = shop.words
+    async with connection_to(service.dsn) as connection:
+        answers = ApplicationAnswers(**ANSWERS)
+        sent = await decided(connection, SubmitApplication(OPERATOR, merchant_id, answers))
+        await decided(connection, RefuseApplication(OPERATOR, sent.id, "No register"))
+    shown = ids.show_id(ids.APPLICATION, sent.id)
+    return Named(shop.params, {"application": shown}, [shown])
+
+
 async def _message(service: Service) -> Named:
     """That has not failed."""
     [row] = service.execute(
@@ -109,6 +152,7 @@ NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
     "wallet": _wallet,
     "merchant": _merchant,
     "shop": _shop,
+    "application": _application,
     "movement": _movement,
     "case": _case,
     "message": _message,
@@ -125,7 +169,11 @@ async def new_subject(service: Service, declared: Operation[Any]) -> Named:
 
 
 # A face that asks for a value in another way: in the form, and on the command line.
-OTHERWISE = {"bank.match": ({"movement": "sweep 1"}, ["--sweep", "1"])}
+OTHERWISE: dict[str, tuple[dict[str, str], list[str]]] = {
+    "bank.match": ({"movement": "sweep 1"}, ["--sweep", "1"]),
+    "client.create": ({"payments:read": "on", "expires": "never"}, []),
+    "merchant.approve": ({"application": f"{ids.APPLICATION}{'0' * 32}"}, []),
+}
 AMOUNT = {"amount": "5.00"}
 WHY = {"reason": "Asked"}
 # Values that the command refuses, beyond the fields' own rules.
@@ -141,6 +189,10 @@ REFUSED: dict[str, dict[str, str]] = {
     "message.resend": {},
     "merchant.bank": {"holder": "Ali", "bank": "BML", "number": "MV 12"},
     "merchant.set-fees": {"percent": "1.5", "fixed": "0", "first_day": "2026-01-01", **WHY},
+    "merchant.cancel-fees": {"starts_at": "2026-01-01"},
+    "merchant.approve": {},
+    "application.submit": {**ANSWERS, "monthly_volume": "5.00"},
+    "application.refuse": WHY,
     "merchant.hold": {**AMOUNT, **WHY, "earlier": "0"},
     "merchant.release": {**AMOUNT, **WHY, "earlier": "0"},
     "merchant.adjust": {"amount": "-5.00", **WHY, "earlier": "0"},
@@ -162,14 +214,45 @@ REFUSED: dict[str, dict[str, str]] = {
 }
 
 
-def on_desk(desk: Desk, declared: Operation[Any], named: Named, given: dict[str, str]) -> str:
+async def on_page(
+    service: Service, declared: Operation[Any], named: Named, given: dict[str, str]
+) -> str:
+    """The page that refuses the form: on the desk, or else on the dashboard."""
     address, chooses = FORMS[declared.name]
-    path = address.removeprefix("/operator").format(**named.params)
+    path = address.format(**named.params, mode="sandbox")
     more, _ = OTHERWISE.get(declared.name, ({}, []))
-    answer = desk.send(path, "", **{**named.fields, **given, **chooses, **more})
+    sent = {**named.fields, **given, **chooses, **more}
+    if declared.name in ON_DESK:
+        desk = await desk_of(service, "admin")
+        answer = desk.send(path.removeprefix("/operator"), "", **sent)
+    else:
+        answer = await _on_dashboard(service, named.params["merchant"], path, sent)
     assert answer.status_code in (400, 402, 404, 409, 422), answer.status_code
-    found = re.search(r'class="notice bad"[^>]*>(.*?)</', answer.text, re.DOTALL)
-    assert found is not None, answer.text
+    return answer.text
+
+
+async def _on_dashboard(
+    service: Service, merchant_id: str, path: str, fields: dict[str, str]
+) -> httpx.Response:
+    """Sends the form as an owner of the shop."""
+    email = f"{secrets.token_hex(4)}@shop.example"
+    async with connection_to(service.dsn) as connection:
+        login = NewLogin(hash_password(PASSWORD))
+        await people.add(connection, OPERATOR, merchant_id, email, "owner", None, login)
+        token = await opened(connection, email, master=service.master_key)
+    with httpx.Client(
+        base_url=service.origin,
+        cookies={"laari-dashboard": token},
+        headers={"Sec-Fetch-Site": "same-origin"},
+        timeout=30,
+    ) as http:
+        form_token = token_in(http.get(f"/dashboard/{merchant_id}/sandbox/account").text)
+        return http.post(path, data={"form_token": form_token, **fields})
+
+
+def notice_on(page: str) -> str:
+    found = re.search(r'class="notice bad"[^>]*>(.*?)</', page, re.DOTALL)
+    assert found is not None, page
     return html.unescape(found[1]).strip()
 
 
@@ -208,6 +291,8 @@ def example(field: Field) -> str:
             return ""
         case Choice(values):
             return values[0]
+        case Scopes():
+            return "payments:read"
         case _:
             return "1"
 
@@ -247,9 +332,8 @@ def test_a_command_needs_the_values_that_the_operation_needs(
 @pytest.mark.parametrize("name", sorted(REFUSED))
 async def test_a_command_is_refused_in_the_same_words(usual_service: Service, name: str) -> None:
     declared = next(each for each in OPERATIONS if each.name == name)
-    desk = await desk_of(usual_service, "admin")
     named = await new_subject(usual_service, declared)
-    shown = on_desk(desk, declared, named, REFUSED[name])
+    shown = notice_on(await on_page(usual_service, declared, named, REFUSED[name]))
     assert (
         shown.lower().rstrip(".")
         in on_command_line(usual_service, declared, named.words, REFUSED[name]).lower()
@@ -264,17 +348,33 @@ async def test_a_command_is_refused_in_the_same_words(usual_service: Service, na
         for field in each.fields
         if isinstance(field.kind, Text) and not field.of_page
         if each.subject is None or each.subject.name != "movement"  # there is none
+        if each is not SUBMIT  # its page says it beside each field
     ],
 )
 async def test_a_wrong_text_is_refused_in_the_same_words(
     usual_service: Service, declared: Operation[Any], field: Any
 ) -> None:
-    desk = await desk_of(usual_service, "admin")
     named = await new_subject(usual_service, declared)
     given = {each.name: example(each) for each in declared.fields}
     given |= {field.name: "x" * (field.kind.longest + 1)}
-    _, words = on_desk(desk, declared, named, given).split(field.name.replace("_", " "), 1)
+    shown = notice_on(await on_page(usual_service, declared, named, given))
+    _, words = shown.split(field.name.replace("_", " "), 1)
     assert words.strip() in on_command_line(usual_service, declared, named.words, given)
+
+
+async def test_an_application_says_of_all_wrong_answers_what_the_command_says_of_one(
+    usual_service: Service,
+) -> None:
+    named = await _signed_up(usual_service)
+    texts = {each.name: each.kind for each in SUBMIT.fields if isinstance(each.kind, Text)}
+    wrong = {name: "x" * (kind.longest + 1) for name, kind in texts.items()}
+    page = await on_page(usual_service, SUBMIT, named, {**wrong, "monthly_volume": "5.00"})
+    told = dict(re.findall(r'class="hint wrong" id="(\w+)-hint">This ([^<]+)<', page))
+    assert told.keys() == wrong.keys()
+    answers = {**ANSWERS, "monthly_volume": "5.00"}
+    for name, words in told.items():
+        given = {**answers, name: wrong[name]}
+        assert html.unescape(words) in on_command_line(usual_service, SUBMIT, named.words, given)
 
 
 @pytest.mark.parametrize("declared", OPERATIONS, ids=lambda each: each.name)

@@ -108,9 +108,9 @@ async def test_all_errors_are_told_at_once_next_to_their_fields(shop: Shop) -> N
     assert page.status_code == 422
     told = dict(re.findall(r'class="hint wrong" id="(\w+)-hint">([^<]+)<', page.text))
     assert told == {
-        "legal_name": "Enter 1 to 255 printable characters.",
+        "legal_name": "This must be 1 to 255 printable characters, not blank.",
         "bank_account": "The account number must have 4 to 20 digits.",
-        "monthly_volume": "Enter an amount in rufiyaa, such as 50,000.",
+        "monthly_volume": "This must be in rufiyaa, such as 125.50.",
     }
     marked = re.findall(r'<input id="(\w+)"[^>]* aria-invalid="true"', page.text)
     assert marked == list(told)

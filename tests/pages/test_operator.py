@@ -363,15 +363,15 @@ async def test_an_application_is_approved_once(service: Service, admin: Desk) ->
     assert again.returncode == 0
     read = application_in(admin.get(page).text)
     for wrong in (
-        {"live_max": "much"},
-        {"live_minimum": "0"},
-        {"live_hold": "\x07"},
-        {"live_percent": "101"},
-        {"live_fixed": "-1"},
+        {"max_payment": "much"},
+        {"minimum": "0"},
+        {"hold": "\x07"},
+        {"percent": "101"},
+        {"fixed": "-1"},
     ):
         assert admin.send(page, "/approve", **wrong, **read).status_code == 422
-    terms = {"live_max": "5,000", "live_minimum": "100", "live_hold": "First <b>month</b>"}
-    terms |= {"live_percent": "1.75", "live_fixed": "0.50"}
+    terms = {"max_payment": "5,000", "minimum": "100", "hold": "First <b>month</b>"}
+    terms |= {"percent": "1.75", "fixed": "0.50"}
     approved = admin.send(page, "/approve", **terms, **read).text
     for text in (
         "is approved",

@@ -69,7 +69,7 @@ CUSTOMER: list[tuple[str, dict[str, str], str]] = [
 FEES = {"percent": "1.5", "fixed": "0"}
 MERCHANT: list[tuple[str, dict[str, str], str]] = [
     ("refuse", WHY, "application.refuse"),
-    ("approve", {"live_hold": "New"}, "merchant.approve"),
+    ("approve", {"hold": "New"}, "merchant.approve"),
     ("limit", {**WHY, "max_payment": "100"}, "merchant.set_limit"),
     ("fees", {**WHY, **FEES}, "merchant.set_fees"),
     ("fees", {**WHY, **FEES, "first_day": str(TOMORROW)}, "fees.schedule"),

@@ -1,8 +1,10 @@
 """All operations, in the order of the documentation."""
 
 from laari.operations import (
+    applications,
     bank,
     cases,
+    clients,
     customers,
     merchant_money,
     merchants,
@@ -21,6 +23,8 @@ SUBJECTS = (
     wallets,
     movements,
     merchants,
+    clients,
+    applications,
     merchant_money,
     payouts,
     bank,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from laari.rules import terms
+from laari.rules.calendar import read_timestamp
 from laari.rules.day_ranges import read_day
 from laari.rules.ids import read_id
 from laari.rules.money import BASIS_POINTS, MAX_MONEY, read_rufiyaa, rufiyaa
@@ -132,6 +133,15 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    def read(self, written: str, *, on_page: bool) -> object:
+        found = read_timestamp(written.strip())
+        if found is None:
+            raise FieldError("must be a day or a time such as 2027-07-01T00:00:00+05:00.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     values: tuple[str, ...]
 
@@ -202,10 +212,10 @@ class Field:
         return self.typed or self.name
 
     def read(self, written: str | None, *, on_page: bool) -> object:
-        """The value of a text; a missing or empty one is None or False, if that is allowed."""
+        """The value of a text; a missing or blank one is None or False, if that is allowed."""
         if isinstance(self.kind, Flag | Switch):
             return self.kind.read(written or "", on_page=on_page)
-        written = written or self.default
+        written = (written or "").strip() or self.default
         is_required = self.required == "always" or (on_page and self.required == "on pages")
         if not written and not is_required:
             return None

@@ -1,16 +1,26 @@
 """What the operator and a shop's own people do with a merchant."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from asyncpg import Connection
 
-from laari.operations.fields import Amount, BasisPoints, Choice, Day, Field, Number, Text, reason
+from laari.operations.fields import (
+    Amount,
+    BasisPoints,
+    Choice,
+    Day,
+    Field,
+    Moment,
+    Number,
+    Text,
+    reason,
+)
 from laari.operations.operation import Operation, Shape, Subject, command
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
-from laari.rules.merchants.fees import SetFees
+from laari.rules.merchants.fees import CancelFees, SetFees
 from laari.rules.merchants.keys import EndOldKey, NewKey, RotateKey
 from laari.rules.merchants.settings import (
     MAX_NAME,
@@ -20,7 +30,7 @@ from laari.rules.merchants.settings import (
     UpdateMerchant,
 )
 from laari.rules.money import MAX_FEE_FIXED, MAX_PAYMENT_AMOUNT
-from laari.rules.records.merchants import MerchantSettings
+from laari.rules.records.merchants import MerchantSettings, ScheduledFees
 from laari.rules.records.tenants import MODES, Mode, Tenant, TenantSettings
 from laari.store.bank_statements import Ask
 from laari.store.merchants import merchants
@@ -158,7 +168,7 @@ async def fee_shapes(ask: Ask, merchant_id: str) -> list[Shape]:
     ]
 
 
-async def _fees_after(ask: Ask, merchant: Merchant, later: bool) -> list[Shape]:
+async def _fees_after(ask: Ask, merchant: Merchant, changed: bool | ScheduledFees) -> list[Shape]:
     return await fee_shapes(ask, merchant.id)
 
 
@@ -189,6 +199,25 @@ SET_FEES = Operation(
     shape=_fees_after,
     done="The fees are set.",
     about="Change a merchant's fees now, or from a day on.",
+)
+
+
+def _cancel_fees(actor: Actor, merchant: Merchant, starts_at: datetime) -> CancelFees:
+    return CancelFees(actor, merchant.id, starts_at)
+
+
+CANCEL_FEES = Operation(
+    "merchant.cancel-fees",
+    needs=CancelFees.permission,
+    subject=MERCHANT,
+    fields=(Field("starts_at", Moment(), "Their first day or moment.", typed="from"),),
+    run=command(_cancel_fees),
+    shape=_fees_after,
+    done="The scheduled fees are cancelled.",
+    about="""Cancel fees that have not begun.
+
+    `laari merchant fees` lists them.
+    """,
 )
 
 # == The secret key ===============================================================================

@@ -3,7 +3,6 @@
 import os
 from inspect import cleandoc
 from typing import Any, Literal
-from uuid import UUID
 
 import click
 
@@ -12,7 +11,9 @@ from laari.cli.terminal.declared import act, add_commands, options_of, shown, su
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
+from laari.operations.applications import APPROVE
 from laari.operations.merchants import (
+    CANCEL_FEES,
     END_OLD_KEY,
     MERCHANT,
     PAUSE,
@@ -27,14 +28,12 @@ from laari.operations.operation import Shape
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
-from laari.rules.merchants.applications import ApproveMerchant, LiveTerms
+from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.merchants.keys import OLD_KEY_WORKS
 from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
 from laari.rules.merchants.settings import Changes, UpdateMerchant
-from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.tenants import Mode
-from laari.rules.terms import MAX_DECISION
 from laari.rules.webhooks import check_webhook_url
 from laari.store.bank_statements import asking
 from laari.store.merchants import merchants
@@ -42,8 +41,6 @@ from laari.store.merchants.merchants import described
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads.money import balances
-
-_max_payment = fields.integer(1, MAX_PAYMENT_AMOUNT)
 
 
 @click.group()
@@ -165,44 +162,6 @@ async def show(connection: Connection, merchant_id: str) -> dict[str, object]:
 
 @merchant.command()
 @click.argument("merchant_id")
-@click.option("--reason", type=fields.text(MAX_DECISION), help="Shown to the merchant.")
-@click.option("--max-payment", type=_max_payment, help="Largest payment in laari.")
-@click.option(
-    "--minimum", type=fields.integer(1, MAX_MONEY), default=1, help="Smallest payout in laari."
-)
-@click.option(
-    "--hold", type=fields.reason, metavar="REASON", help="Pay out nothing; shown to the merchant."
-)
-@click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points; default: as it is.")
-@click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari; default: as it is.")
-@click.option(
-    "--application",
-    "application_id",
-    type=fields.id_of(ids.APPLICATION, "an application's id"),
-    help="Only if this application is open.",
-)
-@operation
-@needs("merchants.approve")
-async def approve(
-    service: Service,
-    /,
-    merchant_id: str,
-    reason: str | None,
-    application_id: UUID | None,
-    **terms: Any,
-) -> dict[str, object]:
-    """Let a merchant that signed up go live.
-
-    Its own people choose the mode of the credentials then. An open application ends as approved,
-    and payouts go to its bank account. `laari payout terms` ends a hold.
-    """
-    live_terms = LiveTerms(**terms)
-    await submit(service, ApproveMerchant(actor(), merchant_id, live_terms, reason, application_id))
-    return {**await _shown(service, merchant_id), "approved": True}
-
-
-@merchant.command()
-@click.argument("merchant_id")
 @database_operation
 @needs("merchants.read")
 async def balance(connection: Connection, merchant_id: str) -> list[dict[str, object]]:
@@ -251,4 +210,6 @@ async def rotate_key(service: Service, merchant_id: str, overlap: int) -> object
     return await shown(service, ROTATE_KEY, found, made)
 
 
-add_commands(merchant, RENAME, SET_LIMIT, SET_FEES, PAUSE, RESUME, END_OLD_KEY)
+add_commands(
+    merchant, RENAME, SET_LIMIT, SET_FEES, CANCEL_FEES, PAUSE, RESUME, END_OLD_KEY, APPROVE
+)

@@ -116,6 +116,7 @@ class CreateClient(Command[NewClient]):
     for one that is known already.
     """
 
+    permission: ClassVar[Permission] = _MANAGE
     actor: Actor
     merchant_id: str
     scope: str
@@ -132,9 +133,8 @@ class CreateClient(Command[NewClient]):
         return busy()
 
     def decide(self, world: World) -> NewClient | Refusal:
-        refusal = refusal_for(world, self.actor, self.merchant_id, _MANAGE) or self._not_valid(
-            world
-        )
+        refusal = refusal_for(world, self.actor, self.merchant_id, self.permission)
+        refusal = refusal or self._not_valid(world)
         if refusal is not None:
             return refusal
         if self.made_before not in (None, world.client_counts[self.merchant_id]):
@@ -168,6 +168,7 @@ class CreateClient(Command[NewClient]):
 class RevokeClient(Command[OAuthClient]):
     """Ends a client and all its tokens; a second time changes nothing."""
 
+    permission: ClassVar[Permission] = _MANAGE
     actor: Actor
     client_id: str
 
@@ -188,7 +189,7 @@ class RevokeClient(Command[OAuthClient]):
         client = world.oauth_clients.get(self.client_id)
         if client is None:
             return refuse("conflict", f"No client has the id {self.client_id}.")
-        refusal = refusal_for(world, self.actor, client.merchant_id, _MANAGE)
+        refusal = refusal_for(world, self.actor, client.merchant_id, self.permission)
         if refusal is not None:
             return refusal
         revoked = replace(client, revoked_at=client.revoked_at or world.now)

@@ -65,6 +65,13 @@ def is_client_id(text: str) -> bool:
     return _CLIENT_ID.fullmatch(text) is not None
 
 
+async def find(connection: Connection, client_id: str) -> Client | None:
+    row = await connection.fetchrow(
+        f"SELECT {_COLUMNS} FROM oauth_clients WHERE id = $1", client_id
+    )
+    return None if row is None else Client(**row)
+
+
 async def list_clients(connection: Connection, merchant_id: str | None = None) -> list[Client]:
     rows = await connection.fetch(
         f"SELECT {_COLUMNS} FROM oauth_clients WHERE $1::text IS NULL OR merchant_id = $1 "

@@ -4,14 +4,15 @@ from msgspec.structs import asdict
 
 from laari.edge.pages.dashboard.forms import form
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import FormProblem, RefusedForm
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
+from laari.operations.applications import SUBMIT
+from laari.operations.fields import FieldError, Text
 from laari.operations.merchants import RENAME
 from laari.rules.banking.bank_accounts import not_valid, read_details
-from laari.rules.banking.bank_file import MAX_HOLDER
-from laari.rules.merchants.applications import SubmitApplication, WithdrawApplication
-from laari.rules.money import MAX_MONEY, read_rufiyaa, rufiyaa
+from laari.rules.merchants.applications import WithdrawApplication
+from laari.rules.money import rufiyaa
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.merchants import ApplicationAnswers
 from laari.store.reads.merchants import applications
@@ -19,16 +20,21 @@ from laari.store.reads.merchants import applications
 PATH = "/application"
 WRONG = "Some answers are not valid. Nothing was sent: correct them below."
 ANSWER_DAYS = 5  # working days in which a shop may expect the decision
-# The label and the most characters of each text; the tax number may be empty.
+LABELS = {
+    "legal_name": "Legal name of the business",
+    "registration_number": "Registration number",
+    "tax_number": "Tax number, if registered for tax",
+    "address": "Address of the business",
+    "bank_name": "Bank",
+    "bank_holder": "Holder of the bank account",
+    "bank_account": "Number of the bank account",
+    "contact": "Contact person, with phone or email",
+}
+# The label and the most characters of each text.
 TEXTS = {
-    "legal_name": ("Legal name of the business", 255),
-    "registration_number": ("Registration number", 100),
-    "tax_number": ("Tax number, if registered for tax", 100),
-    "address": ("Address of the business", 500),
-    "bank_name": ("Bank", MAX_HOLDER),
-    "bank_holder": ("Holder of the bank account", MAX_HOLDER),
-    "bank_account": ("Number of the bank account", 40),
-    "contact": ("Contact person, with phone or email", 255),
+    each.name: (LABELS[each.name], each.kind.longest)
+    for each in SUBMIT.fields
+    if isinstance(each.kind, Text)
 }
 VOLUME = "monthly_volume"
 # The fields about the bank account, each checked beside valid others.
@@ -59,33 +65,27 @@ def _written(answers: ApplicationAnswers) -> dict[str, str]:
 async def submit(request: DashboardRequest) -> Reply:
     answers = read_answers(request.form)
     await request.confirm()
-    await request.submit(SubmitApplication(request.actor, request.merchant.id, answers))
-    return request.redirect(PATH, done="applied")
+    await request.act(SUBMIT, request.merchant, answers)
+    return request.redirect(PATH, done=SUBMIT.name)
 
 
-def read_answers(form: dict[str, str]) -> ApplicationAnswers:
+def read_answers(form: dict[str, str]) -> dict[str, object]:
     """Refuses the form with the reasons of all fields at once."""
-    wrong: dict[str, str] = {}
-    texts: dict[str, str | None] = {}
-    for name, (_, longest) in TEXTS.items():
-        text = " ".join(form.get(name, "").split())
-        texts[name] = text or None
-        if text == "" and name == "tax_number":
-            continue
-        if not 1 <= len(text) <= longest or not text.isprintable():
-            wrong[name] = f"Enter 1 to {longest} printable characters."
-    given = read_details(*(texts[name] or "" for name in _BANK_FIELDS))
+    written = {each.name: " ".join(form.get(each.name, "").split()) for each in SUBMIT.fields}
+    answers, wrong = dict[str, object](), dict[str, str]()
+    for field in SUBMIT.fields:
+        try:
+            answers[field.name] = field.read(written[field.name], on_page=True)
+        except FieldError as error:
+            wrong[field.name] = f"This {error}"
+    given = read_details(*(written[name] for name in _BANK_FIELDS))
     for (name, part), value in zip(_BANK_FIELDS.items(), given, strict=True):
-        texts[name] = value
         refusal = not_valid(_A_BANK._replace(**{part: value}))
         if refusal is not None:
             wrong.setdefault(name, refusal.message)
-    volume = read_rufiyaa(form.get(VOLUME, ""))
-    if volume is None or not 0 <= volume <= MAX_MONEY:
-        wrong[VOLUME] = "Enter an amount in rufiyaa, such as 50,000."
     if wrong:
         raise RefusedForm(422, WRONG, fields=wrong)
-    return ApplicationAnswers(**texts, monthly_volume=volume)  # type: ignore[arg-type]
+    return answers
 
 
 async def withdraw(request: DashboardRequest) -> Reply:
@@ -94,7 +94,14 @@ async def withdraw(request: DashboardRequest) -> Reply:
 
 
 ROUTES: Routes = [
-    PageRoute(DashboardRequest, PATH, get=show, post=submit, needs="bank.manage"),
+    PageRoute(
+        DashboardRequest,
+        PATH,
+        get=show,
+        post=submit,
+        needs=SUBMIT.needs,
+        runs={SUBMIT.name: {}},
+    ),
     form(f"{PATH}/name", RENAME, show, PATH),
     PageRoute(DashboardRequest, f"{PATH}/withdraw", post=withdraw, page=show, needs="bank.manage"),
 ]

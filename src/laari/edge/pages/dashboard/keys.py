@@ -3,28 +3,22 @@
 Each form names the state it was shown for, so that a reload does not make a second secret.
 """
 
-from datetime import timedelta
-
 from laari.edge.pages.dashboard.request import MODES, DashboardRequest
-from laari.edge.pages.request import RefusedForm, read_count
+from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.operations.clients import CREATE, REVOKE
 from laari.operations.merchants import END_OLD_KEY, ROTATE_KEY
-from laari.rules.merchants.keys import (
-    CreateClient,
-    NewKey,
-    RevokeClient,
-)
+from laari.rules.merchants.keys import NewClient, NewKey
 from laari.rules.merchants.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.records.merchants import OAuthClient
 from laari.rules.refusals import refuse
-from laari.rules.tokens import write_scope
 from laari.store.merchants import merchants, oauth
 
 NOT_OFFERED = refuse("invalid_request")  # a choice that the form does not offer
 
-# In the words of the forms; overlaps in hours.
+# In the words of the forms; overlaps in hours, lifetimes in days.
 OVERLAPS = {
     "now": 0,
     "in 1 hour": 1,
@@ -32,10 +26,10 @@ OVERLAPS = {
     "in 7 days": 7 * 24,
 }
 LIFETIMES = {
-    "never": None,
-    "in 30 days": timedelta(days=30),
-    "in 90 days": timedelta(days=90),
-    "in 1 year": timedelta(days=365),
+    "never": "",
+    "in 30 days": "30",
+    "in 90 days": "90",
+    "in 1 year": "365",
 }
 
 
@@ -92,25 +86,13 @@ async def end_old_key(request: DashboardRequest) -> Reply:
 
 
 async def create_client(request: DashboardRequest) -> Reply:
-    scope = write_scope(_chosen(request))
-    if not scope:
-        raise RefusedForm(400, "Choose at least one scope for the client.")
-    expiry = request.form.get("expires", "never")
-    if expiry not in LIFETIMES:
+    days = LIFETIMES.get(request.form.get("expires", "never"))
+    if days is None:
         raise RefusedForm.of(NOT_OFFERED)
-    lifetime = LIFETIMES[expiry]
-    expires_at = None if lifetime is None else request.now + lifetime
+    given = request.values(CREATE, scopes=" ".join(_chosen(request)), expires=days)
     await request.confirm()
-    made = await request.submit(
-        CreateClient(
-            request.actor,
-            request.merchant.id,
-            scope,
-            name=request.form.get("name", "").strip() or None,
-            expires_at=expires_at,
-            made_before=read_count(request.form.get("clients", "")),
-        )
-    )
+    made = await request.act(CREATE, request.merchant, given)
+    assert isinstance(made, NewClient)
     return await show(request, client=made.client, client_secret=made.secret)
 
 
@@ -129,8 +111,8 @@ async def revoke_client(request: DashboardRequest) -> Reply:
     if client is None:
         return request.missing()
     await request.confirm()
-    await request.submit(RevokeClient(request.actor, client.id))
-    return request.redirect("/keys", done="revoked")
+    await request.act(REVOKE, client, {})
+    return request.redirect("/keys", done=REVOKE.name)
 
 
 async def ask_mode(request: DashboardRequest) -> Reply:
@@ -167,13 +149,19 @@ ROUTES = [
     ),
     PageRoute(DashboardRequest, "/keys/mode", get=ask_mode, post=set_mode, needs="mode.change"),
     PageRoute(
-        DashboardRequest, "/keys/clients", post=create_client, page=show, needs="keys.manage"
+        DashboardRequest,
+        "/keys/clients",
+        post=create_client,
+        page=show,
+        needs=CREATE.needs,
+        runs={CREATE.name: {}},
     ),
     PageRoute(
         DashboardRequest,
         "/keys/clients/{id}",
         get=ask_revocation,
         post=revoke_client,
-        needs="keys.manage",
+        needs=REVOKE.needs,
+        runs={REVOKE.name: {}},
     ),
 ]

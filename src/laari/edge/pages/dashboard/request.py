@@ -13,6 +13,7 @@ from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
 from laari.edge.pages.request import Access, RefusedForm
 from laari.http.messages import Reply
+from laari.operations import applications, clients
 from laari.operations.merchants import END_OLD_KEY, RENAME
 from laari.rules.people.permissions import Permission, may
 from laari.rules.records.tenants import Mode, Tenant, local_time
@@ -40,6 +41,8 @@ DONE = {
     **OWN_DONE,
     RENAME.name: RENAME.done,
     END_OLD_KEY.name: END_OLD_KEY.done,
+    clients.REVOKE.name: clients.REVOKE.done,
+    applications.SUBMIT.name: applications.SUBMIT.done,
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "asked": "The request is sent. It is in the customer's wallet.",
@@ -61,7 +64,6 @@ DONE = {
     "resent": "The event is being sent again.",
     "resent_all": "The events are being sent again.",
     "tested": "A sample event is being sent. Reload in a moment to see the response.",
-    "revoked": "The client is revoked; its tokens no longer work.",
     "mode": "Your credentials now act in the other mode.",
     "wallet": "The sandbox customer's wallet is set.",
     "clock": "The sandbox's clock is set.",
@@ -72,7 +74,6 @@ DONE = {
     "sessions": "All sessions of this person have ended here. Other merchants are not affected.",
     "transferred": "The ownership is transferred.",
     "required": "The setting is saved.",
-    "applied": "Your application is sent. The operator decides.",
     "application_withdrawn": "Your application is withdrawn.",
 }
 # The tabs of the dashboard: address, name, and the permission that shows it.

@@ -2,28 +2,21 @@
 
 from uuid import UUID
 
-from laari.edge.pages.operator.forms import form
+from laari.edge.pages.operator.forms import form, perform
 from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link
 from laari.edge.pages.person import long
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
-from laari.operations.merchants import PAUSE, RENAME, RESUME, SET_FEES
+from laari.operations.applications import APPROVE, REFUSE
+from laari.operations.merchants import CANCEL_FEES, PAUSE, RENAME, RESUME, SET_FEES
 from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect, masked
-from laari.rules.calendar import local_day, read_timestamp
+from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
-from laari.rules.merchants.applications import (
-    NO_TERMS,
-    ApproveMerchant,
-    LiveTerms,
-    RefuseApplication,
-)
-from laari.rules.merchants.fees import CancelFees
-from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.records.tenants import Mode, local_time
-from laari.rules.terms import MAX_DECISION, MAX_REASON
+from laari.rules.terms import MAX_DECISION
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import fees, payments, tenants, webhook_states
@@ -35,8 +28,7 @@ from laari.store.reads.people import memberships
 
 MOST_LISTED = 500
 MOST_NEWEST = 10  # payouts and payments on the page of a merchant
-BAD_PERCENT = "The fee in percent must be between 0 and 100, such as 1.5."
-BAD_FIXED = "The fixed fee must be an amount in rufiyaa, such as 0.50."
+NO_APPLICATION = "This merchant has no such application."
 
 
 @long
@@ -93,66 +85,25 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
 MERCHANT = Subject("/merchants/{merchant}", _find, _show)
 
 
-async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply:
-    minimum = _optional(request, "live_minimum", MAX_MONEY)
-    max_payment = _optional(request, "live_max", MAX_PAYMENT_AMOUNT)
-    try:
-        hold = request.text_of("live_hold", MAX_REASON) if request.form.get("live_hold") else None
-    except RefusedForm:
-        raise RefusedForm(422, "The reason of a hold must be printable characters.") from None
-    application_id = _application(request)
-    terms = LiveTerms(
-        minimum=minimum or NO_TERMS.minimum,
-        hold=hold,
-        max_payment=max_payment,
-        fee_bps=_fee(request, "live_percent", 10_000, BAD_PERCENT),
-        fee_fixed=_fee(request, "live_fixed", MAX_FEE_FIXED, BAD_FIXED),
-    )
-    await request.submit(
-        ApproveMerchant(request.actor, merchant.id, terms, application_id=application_id)
-    )
-    return request.redirect(f"/merchants/{merchant.id}", done="approved")
-
-
 def _application(request: OperatorRequest) -> UUID:
     """The application on the operator's screen: another one may have followed it."""
     application_id = ids.read_id(ids.APPLICATION, request.form.get("application", ""))
     if application_id is None:
-        raise RefusedForm(409, "This merchant has no such application.")
+        raise RefusedForm(409, NO_APPLICATION)
     return application_id
 
 
-def _optional(request: OperatorRequest, name: str, highest: int) -> int | None:
-    """An amount of the form in laari; None if the field is empty."""
-    written = request.form.get(name, "").strip()
-    amount = read_rufiyaa(written)
-    if written and (amount is None or not 1 <= amount <= highest):
-        raise RefusedForm(422, "An amount must be in rufiyaa, such as 100.00.")
-    return amount
+async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply:
+    read = ids.show_id(ids.APPLICATION, _application(request))
+    done = await perform(request, APPROVE, merchant, application_id=read)
+    return request.back_to(_page_of(merchant), done)
 
 
 async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply:
-    reason = request.text_of("reason", MAX_DECISION)
-    application_id = _application(request)
-    await request.submit(RefuseApplication(request.actor, application_id, reason))
-    return request.redirect(f"/merchants/{merchant.id}", done="refused")
-
-
-def _fee(request: OperatorRequest, name: str, highest: int, problem: str) -> int | None:
-    """Hundredths of a percent or of a rufiyaa; None if the field is empty."""
-    written = request.form.get(name, "").strip()
-    fee = read_rufiyaa(written)
-    if written and (fee is None or not 0 <= fee <= highest):
-        raise RefusedForm(422, problem)
-    return fee
-
-
-async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply:
-    starts_at = read_timestamp(request.form.get("starts_at", ""))
-    if starts_at is None:
-        raise RefusedForm(422, "The moment of the fees must be a time.")
-    await request.submit(CancelFees(request.actor, merchant.id, starts_at))
-    return request.redirect(f"/merchants/{merchant.id}", done="unscheduled")
+    applied = await request.backend.ask(applications.find, _application(request))
+    if applied is None:
+        raise RefusedForm(409, NO_APPLICATION)
+    return request.back_to(_page_of(merchant), await perform(request, REFUSE, applied))
 
 
 def _page_of(merchant: Merchant) -> str:
@@ -171,11 +122,11 @@ async def _password_link(request: OperatorRequest, merchant: Merchant) -> Reply:
 ROUTES: Routes = [
     PageRoute(OperatorRequest, "/merchants", get=show_list, needs="merchants.read"),
     PageRoute(OperatorRequest, "/merchants/{merchant}", get=MERCHANT.show, needs="merchants.read"),
-    MERCHANT.form("/approve", _approve, needs="merchants.approve"),
-    MERCHANT.form("/refuse", _refuse, needs="merchants.approve"),
+    MERCHANT.form("/approve", _approve, needs=APPROVE.needs, runs={APPROVE.name: {}}),
+    MERCHANT.form("/refuse", _refuse, needs=REFUSE.needs, runs={REFUSE.name: {}}),
     form(MERCHANT, "/rename", RENAME, _page_of),
     form(MERCHANT, "/fees", SET_FEES, _page_of),
-    MERCHANT.form("/cancel-fees", _cancel_fees, needs="fees.change"),
+    form(MERCHANT, "/cancel-fees", CANCEL_FEES, _page_of),
     form(MERCHANT, "/pause", PAUSE, _page_of),
     form(MERCHANT, "/resume", RESUME, _page_of),
     MERCHANT.form("/password-link", _password_link, needs="people.manage"),

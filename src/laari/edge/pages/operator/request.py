@@ -41,9 +41,6 @@ DONE = {
     "contact": "The change is requested. Confirm it when you are sure of the caller.",
     "confirmed": "The change is confirmed. It takes effect after the delay.",
     "uncontact": "The change is cancelled.",
-    "approved": "The merchant is approved. Its people can switch to live mode.",
-    "refused": "The application is refused. The merchant reads the reason.",
-    "unscheduled": "The scheduled fees are cancelled.",
     "asked": "The movement waits for a second person. The page Money shows it.",
     "import_asked": "The statement waits for a second person. Nothing of it is booked.",
 }

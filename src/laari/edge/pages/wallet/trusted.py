@@ -66,9 +66,7 @@ async def end(request: WalletRequest) -> Reply:
     return await _decide(request, command, "trust_ending")
 
 
-async def _decide(
-    request: WalletRequest, command: AgreeToTrust | EndTrust, done: str
-) -> Reply:
+async def _decide(request: WalletRequest, command: AgreeToTrust | EndTrust, done: str) -> Reply:
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
         raise _changed(request)
