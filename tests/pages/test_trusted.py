@@ -76,7 +76,7 @@ async def test_somebody_is_asked_agrees_and_is_ended(
     await other.reload()
     await expect(other.get_by_text("It ends on")).to_be_visible()
     await other.get_by_role("button", name="Get no more messages").click()
-    await expect(other.get_by_role("status").first).to_contain_text("It is ended")
+    await expect(other.get_by_role("status").first).to_contain_text("The messages have ended")
 
 
 async def test_the_page_does_not_tell_whether_a_number_has_a_wallet(
