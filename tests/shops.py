@@ -11,8 +11,8 @@ from laari.rules.banking.holidays import SetHoliday
 from laari.rules.banking.tiers import SetLimits
 from laari.rules.merchants.fees import SetFees
 from laari.rules.merchants.keys import NO_OVERLAP, CreateClient, EndOldKey, RevokeClient, RotateKey
+from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
-from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.records.bank import BankHoliday
 from laari.rules.records.merchants import OAuthClient
 from laari.rules.records.wallets import Tier

@@ -16,7 +16,7 @@ from laari.edge.pages import cookies, request, routes
 from laari.edge.pages.tills import counter
 from laari.engine import wal_archive
 from laari.http import head
-from laari.http.limits import Limits
+from laari.http.client_limits import Limits
 from laari.process import heartbeat, supervisor
 from laari.rules import messages, terms
 from laari.rules.banking import bank_accounts, bank_statement

@@ -109,6 +109,16 @@ def test_reads_contain_only_select() -> None:
     assert {path: what for path, what in found.items() if what} == {}
 
 
+# Names so general that two modules with one of them would be about different things.
+GENERAL = ("addresses", "limits", "money", "settings", "signup", "views")
+
+
+def test_a_general_name_has_one_module() -> None:
+    for name in GENERAL:
+        found = [path for path in files() if path.stem == name]
+        assert len(found) <= 1, found
+
+
 def test_the_rules_have_no_clock_and_no_random_source() -> None:
     found = {path.name: list(impurities(path.read_text())) for path in files("rules")}
     assert {name: what for name, what in found.items() if what} == {}

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from laari.rules.actors import Actor
 from laari.rules.banking.merchant_refunds import RefundForMerchant
-from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
+from laari.rules.banking.waiting_movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.ids import CUSTOMER, show_id

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import Actor
-from laari.rules.banking.movements import Made, MakeMovement
+from laari.rules.banking.waiting_movements import Made, MakeMovement
 from laari.rules.calendar import local_day
 from laari.rules.ids import read_id
 from laari.store.batch.runner import BatchRunner

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from laari.http.addresses import Networks
+from laari.http.client_addresses import Networks
 from laari.http.head import Fields, Head
 from laari.http.messages import Address, Request
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from laari.edge.pages.limits import Used
+from laari.edge.pages.authorization_limits import Used
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from laari.edge.input.multipart import MultipartError, MultipartForm, UploadedFile, read_multipart
-from laari.http.addresses import Networks
+from laari.http.client_addresses import Networks
 from laari.http.head import Head, read_head
 from laari.http.messages import PIECE_BYTES, Request
 

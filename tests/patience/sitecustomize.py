@@ -39,7 +39,7 @@ DEADLINES = {
     "laari.edge.backend": ("PAGE_STATEMENT_SECONDS", "SCRAPE_SECONDS"),
     "laari.edge.load.hashing": ("LONGEST_WAIT_SECONDS",),
     "laari.edge.load.heavy": ("PATIENCE_SECONDS",),
-    "laari.http.limits": ("closed_wait_seconds", "head_seconds", "wait_seconds"),
+    "laari.http.client_limits": ("closed_wait_seconds", "head_seconds", "wait_seconds"),
     "laari.process.heartbeat": ("SILENT_SECONDS",),
     "laari.workers.webhooks.delivery": ("ANSWER_SECONDS",),
 }

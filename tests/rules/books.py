@@ -14,7 +14,7 @@ from laari.rules.actors import Payer
 from laari.rules.ids import Random
 from laari.rules.ledger import merchant_account
 from laari.rules.master_key import Keys
-from laari.rules.payments import limits
+from laari.rules.payments import authorization_limits
 from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
@@ -140,7 +140,7 @@ class Books:
         for wallet in self.rows["wallets"].values():
             self._look_up(world, wallets.counted(wallet))
         for authorization in self.rows["authorizations"].values():
-            self._look_up(world, limits.counted(authorization))
+            self._look_up(world, authorization_limits.counted(authorization))
         return world
 
     def _look_up(self, world: World, counted: Iterable[Counted]) -> None:

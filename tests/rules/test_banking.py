@@ -14,7 +14,6 @@ from laari.rules.actors import Actor
 from laari.rules.banking.approval import ApproveRun
 from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.movements import Made, MakeMovement
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
@@ -25,6 +24,7 @@ from laari.rules.banking.payout_runs import (
     SendRun,
 )
 from laari.rules.banking.payouts import RequestPayout
+from laari.rules.banking.waiting_movements import Made, MakeMovement
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.ledger import in_transit_account, outside_account, unallocated_account
 from laari.rules.records.payouts import Payout

@@ -10,7 +10,7 @@ from msgspec import json
 
 from laari.rules.actors import Actor
 from laari.rules.journal import state
-from laari.rules.merchants.settings import (
+from laari.rules.merchants.merchant_settings import (
     Changes,
     RenameMerchant,
     RequireFactor,

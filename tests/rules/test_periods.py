@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from laari.rules import wallets
 from laari.rules.calendar import MALDIVES, Interval, period_start
 from laari.rules.needs import Needs
-from laari.rules.payments import limits
+from laari.rules.payments import authorization_limits
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.payments.sandbox_clock import MoveClock
@@ -133,11 +133,11 @@ def test_wallets_and_authorizations_count_in_the_same_period(
     for seconds, amount in moments:
         moment = Moment(MIDNIGHT + timedelta(seconds=seconds))
         held = wallets.spend(held, amount, wallets.spent_now(held, moment), moment)
-        period = limits.current_period(given_leave, moment)
-        usage = limits.usage_after(given_leave, amount, period, moment)
+        period = authorization_limits.current_period(given_leave, moment)
+        usage = authorization_limits.usage_after(given_leave, amount, period, moment)
         given_leave = replace(given_leave, **usage)
         spent = dict(zip(INTERVALS, wallets.spent_now(held, moment), strict=True))[interval]
-        assert limits.current_period(given_leave, moment) == spent
+        assert authorization_limits.current_period(given_leave, moment) == spent
 
 
 def authorization(interval: Interval) -> Authorization:

@@ -46,7 +46,7 @@ from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures, tenants
 from laari.store.reads.figures import Figures, Span
-from laari.store.reads.money import balances, money, movements, payouts, statements, tills
+from laari.store.reads.money import balance_history, balances, movements, payouts, statements, tills
 from laari.store.reads.money.float_days import float_of
 from laari.store.reads.money.movements import MovementKind
 from tests import shops as shop_commands
@@ -321,7 +321,7 @@ async def compare(connection: asyncpg.Connection, shop: Shop, chance: random.Ran
         assert balance == found.closing
         # The ledger's lines, the movements, and the figures by day and till.
         span = Span(tenant_id, days.first, days.last)
-        lines = (await money.of_span(connection, span, 10_000)).lines
+        lines = (await balance_history.of_span(connection, span, 10_000)).lines
         assert sorted(line.movement.effect for line in lines) == sorted(
             each.effect for each in within
         )

@@ -11,7 +11,7 @@ from laari.rules.ledger import FIRST_HELD_ACCOUNT, FIRST_MERCHANT_ACCOUNT
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.figures import Span
 from laari.store.reads.listing import Position
-from laari.store.reads.money import balances, money
+from laari.store.reads.money import balance_history, balances
 from laari.store.reads.money.balances import Balance
 from tests.store.test_figures import FIRST, MIDNIGHT, SPAN_DAYS, add_up, tenant
 
@@ -115,10 +115,10 @@ async def test_the_ledger_ends_at_the_balance_and_begins_at_nothing(dsn: str, te
                 await add_up(connection)
         expected = await sums(connection, tenant)
         for limit in (1, 7, 500):
-            lines: list[money.Line] = []
+            lines: list[balance_history.Line] = []
             after: Position | None = None
             while True:
-                found = await money.of_span(connection, Span(tenant, *EVER), limit, after)
+                found = await balance_history.of_span(connection, Span(tenant, *EVER), limit, after)
                 assert found.balance == expected
                 lines += found.lines
                 after = found.next
@@ -131,10 +131,12 @@ async def test_the_ledger_ends_at_the_balance_and_begins_at_nothing(dsn: str, te
             assert left == 0
         # The days of the middle alone have the same balances.
         span = Span(tenant, FIRST + timedelta(days=1), FIRST + timedelta(days=2))
-        part = (await money.of_span(connection, span, 500)).lines
+        part = (await balance_history.of_span(connection, span, 500)).lines
         assert part
         assert set(part) <= set(lines)
-        refunds = await money.of_span(connection, Span(tenant, *EVER), 500, None, ("refund",))
+        refunds = await balance_history.of_span(
+            connection, Span(tenant, *EVER), 500, None, ("refund",)
+        )
         assert {line.balance for line in refunds.lines} == {None}
 
 
@@ -146,16 +148,16 @@ async def test_a_file_carries_the_balance_instead_of_summing_up_the_day_again(
         for _ in range(30):
             await trade(connection, tenant, chance)
         span = Span(tenant, *EVER)
-        whole = await money.of_span(connection, span, 500)
-        found = await money.of_span(connection, span, 7)
+        whole = await balance_history.of_span(connection, span, 500)
+        found = await balance_history.of_span(connection, span, 7)
         lines = found.lines
 
         async def refuse(*_: object) -> int:
             raise AssertionError("a day was summed up again")
 
-        monkeypatch.setattr(money.movements, "sum_newer", refuse)
+        monkeypatch.setattr(balance_history.movements, "sum_newer", refuse)
         while found.next is not None:
-            found = await money.of_span(connection, span, 7, found.next, left=found.left)
+            found = await balance_history.of_span(connection, span, 7, found.next, left=found.left)
             lines += found.lines
         assert lines == whole.lines
         assert (found.left, whole.left) == (0, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import AddBankAccount, is_same_name
-from laari.rules.banking.movements import Made, MakeMovement
+from laari.rules.banking.waiting_movements import Made, MakeMovement
 from laari.rules.records.bank_accounts import BankAccount, BankDetails
 from laari.rules.records.second_person import PendingMovement
 from laari.store.reads.money import payouts as reads

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import Actor
-from laari.rules.merchants.settings import RequireFactor
+from laari.rules.merchants.merchant_settings import RequireFactor
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import PersonId

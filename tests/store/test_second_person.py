@@ -13,9 +13,9 @@ from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import MoveFunds, SweepFees
 from laari.rules.banking.merchant_refunds import RefundForMerchant
-from laari.rules.banking.movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout
+from laari.rules.banking.waiting_movements import Made, MakeMovement, RefuseMovement
 from laari.rules.banking.wallet_money import MovedMoney, MoveMoney
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.second_person import PendingMovement

@@ -14,8 +14,8 @@ from laari.rules.actors import Actor
 from laari.rules.banking.bank_lines import Imported, ImportLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.bank_targets import match_of
-from laari.rules.banking.movements import Made, RefuseMovement
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
+from laari.rules.banking.waiting_movements import Made, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa

@@ -14,7 +14,7 @@ from aiohttp import web
 from dnslib import AAAA, QTYPE, RR, A
 from dnslib.server import BaseResolver, DNSLogger, DNSServer
 
-from laari.rules.addresses import is_public
+from laari.rules.public_addresses import is_public
 
 # Stands for a public address in the tests; every other loopback address stays forbidden.
 RECEIVER_ADDRESS = "127.0.0.1"

@@ -16,10 +16,10 @@ from laari.cli.health import health_command, volume_command
 from laari.cli.journal import journal
 from laari.cli.messages import message
 from laari.cli.money import bank, merchant_money
-from laari.cli.money.movements import movement
 from laari.cli.money.payouts import payout
 from laari.cli.money.statements import statement_command
 from laari.cli.money.tills import till
+from laari.cli.money.waiting_movements import movement
 from laari.cli.money.wallets import wallet
 from laari.cli.payments import payment
 from laari.cli.people import contacts, identities

@@ -3,7 +3,7 @@
 import time
 from typing import NamedTuple, Protocol
 
-from laari.edge import signup
+from laari.edge import sandbox_signup
 from laari.edge.backend import Backend
 from laari.edge.load.admission import Admission
 from laari.edge.load.metrics import Metrics
@@ -58,7 +58,7 @@ class App:
         self._tokens = TokenEndpoint(backend)
         self._wallet = WalletInterface(backend)
         self._pages = Pages(backend)
-        self._signup = signup.SignUp(backend) if backend.settings.sandbox_signup else None
+        self._signup = sandbox_signup.SignUp(backend) if backend.settings.sandbox_signup else None
 
     async def open(self) -> None:
         await self._backend.open()
@@ -101,7 +101,7 @@ class App:
             return self._wallet
         if path == "/" or path.split("/", 2)[1] in FIRST_SEGMENTS:
             return self._pages
-        return self._signup if path == signup.ENDPOINT.path else None
+        return self._signup if path == sandbox_signup.ENDPOINT.path else None
 
     def _counted(self, request: Request, reply: Reply) -> Reply:
         """The reply, counted now or at the end of its stream."""
@@ -153,7 +153,7 @@ class Shared(NamedTuple):
 def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) -> App:
     names = [operation.name for operation in OPERATIONS]
     names += [endpoint.name for endpoint in ENDPOINTS]
-    names += [TOKEN.name, signup.ENDPOINT.name]
+    names += [TOKEN.name, sandbox_signup.ENDPOINT.name]
     refusals = [(code.status, code.shown_as or name) for name, code in CODES.items()]
     refusals += [(status, code) for status, codes in TOKEN_ERRORS.items() for code in codes]
     metrics = Metrics(names, refusals, shared.metrics_fd, shared.process, PAGE_OPERATIONS)

@@ -2,8 +2,8 @@
 
 import re
 
+from laari.http.client_limits import Limits
 from laari.http.head import is_field
-from laari.http.limits import Limits
 from laari.rules.refusals import Refusal, refuse
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\x00-\x08\x0a-\x1f\x7f]*+)?+")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from laari.http.client_limits import Limits
 from laari.http.cycle import CONTINUE
 from laari.http.head import Head
-from laari.http.limits import Limits
 from laari.http.messages import PIECE_BYTES, ClientGone, SlowBody
 
 

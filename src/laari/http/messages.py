@@ -10,7 +10,7 @@ from itertools import count
 from typing import NamedTuple, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
-from laari.http.addresses import Networks, client_address, is_trusted
+from laari.http.client_addresses import Networks, client_address, is_trusted
 from laari.http.head import Head
 from laari.rules.refusals import Refusal
 

@@ -11,8 +11,8 @@ from laari.rules.banking.bank_balances import Gap
 from laari.rules.banking.bank_lines import SignFloat
 from laari.rules.banking.bank_matches import MatchLine, UnmatchLine
 from laari.rules.banking.bank_statement import MAX_REFERENCE, StatementError
-from laari.rules.banking.movements import Made
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
+from laari.rules.banking.waiting_movements import Made
 from laari.rules.calendar import local_day
 from laari.rules.money import MAX_MONEY
 from laari.rules.records.bank import BankLine, BankMovementKind

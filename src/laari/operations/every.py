@@ -9,9 +9,9 @@ from laari.operations import (
     merchant_money,
     merchants,
     messages,
-    movements,
     payouts,
-    settings,
+    service_settings,
+    waiting_movements,
     wallets,
 )
 from laari.operations.operation import AnyOperation, Operation
@@ -21,14 +21,14 @@ SUBJECTS = (
     cases,
     messages,
     wallets,
-    movements,
+    waiting_movements,
     merchants,
     clients,
     applications,
     merchant_money,
     payouts,
     bank,
-    settings,
+    service_settings,
 )
 OPERATIONS: tuple[AnyOperation, ...] = tuple(
     each for subject in SUBJECTS for each in vars(subject).values() if isinstance(each, Operation)

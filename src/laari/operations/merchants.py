@@ -22,7 +22,7 @@ from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
 from laari.rules.merchants.fees import CancelFees, SetFees
 from laari.rules.merchants.keys import EndOldKey, NewKey, RotateKey
-from laari.rules.merchants.settings import (
+from laari.rules.merchants.merchant_settings import (
     MAX_NAME,
     Changes,
     RenameMerchant,

@@ -40,7 +40,7 @@ from laari.operations.payouts import (
     recent_shape,
     run_shape,
 )
-from laari.operations.settings import REMOVE_HOLIDAY, SET_HOLIDAY
+from laari.operations.service_settings import REMOVE_HOLIDAY, SET_HOLIDAY
 from laari.process.open import Service
 from laari.rules.banking.approval import content_of
 from laari.rules.banking.bank_days import bank_day_from

@@ -30,8 +30,8 @@ from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.merchants.keys import OLD_KEY_WORKS
+from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
-from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.tenants import Mode
 from laari.rules.webhooks import check_webhook_url

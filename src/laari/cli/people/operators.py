@@ -9,7 +9,7 @@ from laari.cli.terminal.declared import act, add_commands, options_of
 from laari.cli.terminal.operation import database_operation, operation
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed
-from laari.operations.settings import ADD_PERSON, REMOVE, SET_ROLE
+from laari.operations.service_settings import ADD_PERSON, REMOVE, SET_ROLE
 from laari.process.open import Service
 from laari.rules.people.persons import Enrolled, NewLogin
 from laari.rules.records.people import OperatorRole

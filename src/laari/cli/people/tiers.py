@@ -5,7 +5,7 @@ import click
 from laari.cli.terminal.declared import add_commands
 from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
-from laari.operations.settings import SET_TIER
+from laari.operations.service_settings import SET_TIER
 from laari.rules.records.wallets import Tier
 from laari.store.postgres.pool import Connection
 from laari.store.reads import tiers

@@ -1,7 +1,7 @@
 """Movements that wait for a second person, as commands show them."""
 
 from laari.cli.terminal.output import complain
-from laari.operations.movements import find, movement_shape
+from laari.operations.waiting_movements import find, movement_shape
 from laari.process.open import Service
 from laari.rules.records.second_person import PendingMovement
 from laari.store.postgres.pool import connection_to

@@ -33,7 +33,7 @@ from laari.edge.merchant.payments import (
     TITLE,
     payment_id,
 )
-from laari.edge.merchant.views import (
+from laari.edge.merchant.shared_operations import (
     cancel_operation,
     find_one,
     get_operation,
@@ -46,13 +46,13 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import period_after, show_or_none
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.payments.authorization_limits import counted, current_period, remaining
 from laari.rules.payments.authorizations import (
     AuthorizationDraft,
     CancelAuthorization,
     CreateAuthorization,
 )
 from laari.rules.payments.charges import ChargeAuthorization, may_charge
-from laari.rules.payments.limits import counted, current_period, remaining
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records.payments import Payment
 from laari.rules.refusals import Refusal, invalid

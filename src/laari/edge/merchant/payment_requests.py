@@ -25,7 +25,7 @@ from laari.edge.merchant.payments import (
     REFERENCE,
     TITLE,
 )
-from laari.edge.merchant.views import cancel_operation, get_operation, list_operation
+from laari.edge.merchant.shared_operations import cancel_operation, get_operation, list_operation
 from laari.edge.resources import REQUESTS
 from laari.rules.payments.payment_requests import CancelRequest, CreateRequest, RequestDraft
 from laari.rules.people.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa

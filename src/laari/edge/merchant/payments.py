@@ -31,7 +31,7 @@ from laari.edge.merchant.lists import (
     REFERENCE as REFERENCE_FILTER,
 )
 from laari.edge.merchant.operations import Context, Operation, Public, Write
-from laari.edge.merchant.views import cancel_operation, get_operation, list_operation
+from laari.edge.merchant.shared_operations import cancel_operation, get_operation, list_operation
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids

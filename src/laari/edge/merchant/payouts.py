@@ -17,7 +17,7 @@ from laari.edge.merchant.lists import (
     status_filter,
 )
 from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Read, Write
-from laari.edge.merchant.views import now_of
+from laari.edge.merchant.shared_operations import now_of
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout, sandbox_order

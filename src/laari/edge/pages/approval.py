@@ -1,7 +1,7 @@
 """The approval page behind `approval_url`: who asks, within which limits; approve or decline."""
 
+from laari.edge.pages.authorization_limits import is_unlimited, limits_in_words
 from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes
-from laari.edge.pages.limits import is_unlimited, limits_in_words
 from laari.edge.pages.login import is_fresh
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words

@@ -14,7 +14,7 @@ from laari.edge.pages.login import (
     throttle,
 )
 from laari.edge.pages.request import PageRequest, RefusedForm
-from laari.http.addresses import client_prefix
+from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.people.factor_codes import read_code

@@ -11,7 +11,7 @@ from laari.edge.load.hashing import FIRST
 from laari.edge.load.token_buckets import Bucket, throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import PageRequest, RefusedForm
-from laari.http.addresses import client_prefix, neighbourhood
+from laari.http.client_addresses import client_prefix, neighbourhood
 from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa

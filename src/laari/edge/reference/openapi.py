@@ -3,7 +3,7 @@
 from laari import __version__
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.envelope import API_VERSION
-from laari.edge.reference import events, merchant, sign_up, wallet
+from laari.edge.reference import events, merchant, sandbox_signup, wallet
 from laari.edge.reference.schemas import Schemas
 from laari.rules.shapes.payments import AnyPayment
 
@@ -29,7 +29,7 @@ def openapi_document(origin: str, *, signup: bool = False) -> Schema:
     schemas = Schemas({AnyPayment: "Payment"})
     paths = merchant.paths(schemas) | wallet.paths(schemas)
     if signup:
-        paths |= sign_up.paths(schemas)
+        paths |= sandbox_signup.paths(schemas)
     webhooks = events.webhooks(schemas)
     tags = [{"name": each.name, "description": each.description} for each in merchant.SECTIONS]
     return {

@@ -2,7 +2,7 @@
 
 It holds for every command that credits a wallet or a merchant, or lets money leave. Above the
 limit nothing moves: the movement waits until another person makes or refuses it
-(`laari.rules.banking.movements`). Only live money counts.
+(`laari.rules.banking.waiting_movements`). Only live money counts.
 """
 
 from abc import abstractmethod

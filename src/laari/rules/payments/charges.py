@@ -12,8 +12,14 @@ from laari.rules.journal import note_of_tenant
 from laari.rules.lifecycle import AuthorizationAction
 from laari.rules.needs import Needs
 from laari.rules.payments import references
+from laari.rules.payments.authorization_limits import (
+    counted,
+    current_period,
+    exceeded,
+    remaining,
+    usage_after,
+)
 from laari.rules.payments.authorizations import CURRENCY, find, move
-from laari.rules.payments.limits import counted, current_period, exceeded, remaining, usage_after
 from laari.rules.payments.payment_commands import PAYMENTS, announce
 from laari.rules.payments.payments import PaymentDraft, book_payment, new_payment, too_large
 from laari.rules.records.authorizations import Authorization

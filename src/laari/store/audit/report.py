@@ -15,14 +15,14 @@ from msgspec import Struct
 from laari.store.audit import (
     balances,
     bodies,
+    changed_records,
     events,
-    money,
     parties,
     payouts,
     periods,
     refunds,
-    settings,
     tills,
+    transfers,
 )
 from laari.store.audit.chain import count_unsealed, verify_links, verify_numbers, verify_rows
 from laari.store.audit.difference import MEMORY, Check, Difference, shown
@@ -36,7 +36,18 @@ from laari.store.postgres.connect import local_settings
 SHOWN = 100  # differences of each kind; the report counts all of them
 
 # The longest checks come first: the others fit in beside them.
-_PARTS = (bodies, money, balances, periods, settings, events, parties, refunds, payouts, tills)
+_PARTS = (
+    bodies,
+    transfers,
+    balances,
+    periods,
+    changed_records,
+    events,
+    parties,
+    refunds,
+    payouts,
+    tills,
+)
 CHECKS = [check for part in _PARTS for check in part.CHECKS]
 
 _UNREADABLE = "An event's body is not the JSON that the service writes."

@@ -9,7 +9,7 @@ import asyncpg
 from laari.rules import wallets
 from laari.rules.master_key import NO_KEYS, Keys
 from laari.rules.needs import Needs
-from laari.rules.payments import limits
+from laari.rules.payments import authorization_limits
 from laari.rules.periods import PeriodKey, others
 from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, World
@@ -80,7 +80,7 @@ async def _load_periods(connection: asyncpg.Connection, needs: Needs, world: Wor
     for authorization_id, offset in needs.sandbox_charging:
         authorization = world.authorizations.get(authorization_id)
         if authorization is not None:
-            keys |= others(limits.counted(authorization), _moved(world, offset))
+            keys |= others(authorization_limits.counted(authorization), _moved(world, offset))
             if authorization.account is not None:
                 needs.sandbox_spending.add((authorization.account, offset))
     for account, offset in needs.sandbox_spending:

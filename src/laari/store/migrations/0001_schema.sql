@@ -1404,7 +1404,7 @@ CREATE TABLE person_days (
 );
 
 -- Movements above the limit wait here for a second person. The movement itself is one transaction
--- with its row's end (laari/rules/banking/movements.py).
+-- with its row's end (laari/rules/banking/waiting_movements.py).
 CREATE TABLE pending_movements (
     id uuid PRIMARY KEY,
     requested_at timestamptz NOT NULL,

@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from laari.rules.addresses import is_public
+from laari.rules.public_addresses import is_public
 from laari.rules.refusals import Refusal
 from laari.rules.webhooks import (
     SIGNATURE_HEADER,

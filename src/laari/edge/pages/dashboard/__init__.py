@@ -15,7 +15,7 @@ from laari.edge.pages.dashboard import (
     refunds,
     requests,
     sandbox,
-    signup,
+    sandbox_signup,
     webhooks,
 )
 from laari.edge.pages.dashboard.by_hand import (
@@ -24,13 +24,20 @@ from laari.edge.pages.dashboard.by_hand import (
     payment_request,
     reusable_link,
 )
-from laari.edge.pages.dashboard.money import export, money, movements, payouts, statement, tills
+from laari.edge.pages.dashboard.money import (
+    balance_history,
+    export,
+    movements,
+    payouts,
+    statement,
+    tills,
+)
 from laari.edge.pages.routes import Routes
 
 ROUTES: Routes = [
     *account.ROUTES,  # first: `/dashboard/login` is not a mode
     *forgotten.ROUTES,
-    *signup.ROUTES,
+    *sandbox_signup.ROUTES,
     *join.ROUTES,
     *application.ROUTES,
     *overview.ROUTES,
@@ -44,7 +51,7 @@ ROUTES: Routes = [
     *refunds.ROUTES,
     *payments.ROUTES,
     *payouts.ROUTES,
-    *money.ROUTES,
+    *balance_history.ROUTES,
     *statement.ROUTES,
     *tills.ROUTES,
     *devices.ROUTES,

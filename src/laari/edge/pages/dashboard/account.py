@@ -12,7 +12,7 @@ from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.merchants.settings import RequireFactor
+from laari.rules.merchants.merchant_settings import RequireFactor
 from laari.store.merchants import merchants
 
 

@@ -6,7 +6,7 @@ from laari.edge.merchant import authorizations as api
 from laari.edge.pages.dashboard.by_hand.link import NAMES as LINK_NAMES
 from laari.edge.pages.dashboard.by_hand.typed import new_reference, read_amount
 from laari.edge.pages.dashboard.request import DashboardRequest, in_words
-from laari.edge.pages.dashboard.views import cancel, for_one, list_page
+from laari.edge.pages.dashboard.resource_pages import cancel, for_one, list_page
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.qr import qr_png
@@ -14,9 +14,9 @@ from laari.edge.resources import AUTHORIZATIONS
 from laari.http.messages import Reply
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import MAX_PAYMENT_AMOUNT
+from laari.rules.payments.authorization_limits import counted, current_period, remaining
 from laari.rules.payments.authorizations import as_of
 from laari.rules.payments.charges import ChargeByHand
-from laari.rules.payments.limits import counted, current_period, remaining
 from laari.rules.records.authorizations import Authorization
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.authorizations import authorization_shape

@@ -10,8 +10,8 @@ from laari.http.messages import Reply
 from laari.operations.clients import CREATE, REVOKE
 from laari.operations.merchants import END_OLD_KEY, ROTATE_KEY
 from laari.rules.merchants.keys import NewClient, NewKey
+from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.merchants.scopes import DEFAULT_SCOPES, SCOPES
-from laari.rules.merchants.settings import Changes, UpdateMerchant
 from laari.rules.records.merchants import OAuthClient
 from laari.rules.refusals import refuse
 from laari.store.merchants import merchants, oauth

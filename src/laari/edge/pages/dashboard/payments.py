@@ -6,8 +6,7 @@ from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.dashboard.days import DAY_FIELDS
 from laari.edge.pages.dashboard.refunds import REASONS
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.dashboard.timeline import timeline
-from laari.edge.pages.dashboard.views import (
+from laari.edge.pages.dashboard.resource_pages import (
     ListRequest,
     ask_cancel,
     cancel,
@@ -17,6 +16,7 @@ from laari.edge.pages.dashboard.views import (
     listing_of,
     refused_list,
 )
+from laari.edge.pages.dashboard.timeline import timeline
 from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS

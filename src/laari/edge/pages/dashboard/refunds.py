@@ -5,7 +5,7 @@ from typing import get_args
 
 from laari.edge.merchant.refunds import REFUND_BODY
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.dashboard.views import for_one
+from laari.edge.pages.dashboard.resource_pages import for_one
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS

@@ -2,7 +2,7 @@
 
 from laari.edge.merchant import payment_requests as api
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.dashboard.views import ask_cancel, cancel, for_one, list_page
+from laari.edge.pages.dashboard.resource_pages import ask_cancel, cancel, for_one, list_page
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply

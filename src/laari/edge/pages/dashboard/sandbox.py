@@ -7,7 +7,7 @@ from laari.edge.merchant import sandbox as api
 from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard import authorizations, payments, requests
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.dashboard.views import run_and_show
+from laari.edge.pages.dashboard.resource_pages import run_and_show
 from laari.edge.pages.request import Access, RefusedForm
 from laari.edge.pages.routes import Handler, PageRoute
 from laari.http.messages import Reply

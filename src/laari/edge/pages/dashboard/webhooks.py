@@ -10,7 +10,7 @@ from laari.edge.input.fields import Query, choice
 from laari.edge.merchant.events import LISTING, EventQuery
 from laari.edge.merchant.lists import AFTER, LIMIT
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.dashboard.views import older, read_list
+from laari.edge.pages.dashboard.resource_pages import older, read_list
 from laari.edge.pages.person import long
 from laari.edge.pages.request import RefusedForm, shown
 from laari.edge.pages.routes import PageRoute
@@ -19,7 +19,7 @@ from laari.rules import ids
 from laari.rules.calendar import local_day, start_of
 from laari.rules.day_ranges import read_day
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
-from laari.rules.merchants.settings import Changes, UpdateMerchant
+from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.records.events import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.store.outbox import deliveries

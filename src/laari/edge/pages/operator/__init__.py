@@ -13,10 +13,10 @@ from laari.edge.pages.operator import (
     merchant_money,
     merchants,
     messages,
-    money,
     payouts,
     search,
-    settings,
+    service_settings,
+    wallet_money,
     withdrawals,
 )
 from laari.edge.pages.operator.request import OperatorRequest, OperatorVisitor
@@ -32,12 +32,12 @@ ROUTES: Routes = [
     *identities.ROUTES,
     *merchants.ROUTES,
     *merchant_money.ROUTES,
-    *money.ROUTES,
+    *wallet_money.ROUTES,
     *payouts.ROUTES,
     *bank.ROUTES,
     *float.ROUTES,
     *health.ROUTES,
-    *settings.ROUTES,
+    *service_settings.ROUTES,
     *journal.ROUTES,
     *messages.ROUTES,
 ]

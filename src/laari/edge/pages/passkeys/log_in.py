@@ -12,7 +12,7 @@ from laari.edge.pages.known import known_browser, remember_browser
 from laari.edge.pages.login import WRONG, demand, is_fresh, throttle
 from laari.edge.pages.login import confirm as confirm_by_password
 from laari.edge.pages.request import PageRequest, RefusedForm
-from laari.http.addresses import client_prefix
+from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.people.passkey_challenges import RANDOM_BYTES, Bound, ForLogIn, new_challenge

@@ -14,7 +14,7 @@ from laari.edge.pages.request import Access, PageRequest
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.tills.counter import SALE_LIFE, make_sale, read_amount
 from laari.edge.pages.tills.references import LINK, SCAN, new_reference
-from laari.http.addresses import client_prefix
+from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.ids import is_token

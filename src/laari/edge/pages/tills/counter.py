@@ -18,7 +18,7 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.tills.references import SALE, is_reference, new_reference
 from laari.edge.pages.tills.shell import HOME, shell_of
 from laari.edge.resources import PAYMENTS
-from laari.http.addresses import client_prefix
+from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import ids, terms
 from laari.rules.actors import Actor

@@ -1,17 +1,22 @@
 """Authorizations that the customer gave: limits and usage; pause, resume and revoke."""
 
+from laari.edge.pages.authorization_limits import (
+    Used,
+    is_unlimited,
+    limits_in_words,
+    used_in_period,
+)
 from laari.edge.pages.decisions import all_asked, decided
-from laari.edge.pages.limits import Used, is_unlimited, limits_in_words, used_in_period
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import PAGE, OwnRequest, WalletRequest
 from laari.edge.resources import AUTHORIZATIONS
 from laari.http.messages import Reply
+from laari.rules.payments.authorization_limits import counted, current_period
 from laari.rules.payments.authorizations import (
     ResumeAuthorization,
     RevokeAuthorization,
     SuspendAuthorization,
 )
-from laari.rules.payments.limits import counted, current_period
 from laari.rules.periods import Moment
 from laari.rules.records.authorizations import Authorization
 from laari.rules.refusals import Refusal

@@ -8,7 +8,7 @@ from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import confirm, throttle
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
-from laari.http.addresses import client_prefix
+from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import ids, terms
 from laari.rules.banking.bank_accounts import coming, in_effect, masked

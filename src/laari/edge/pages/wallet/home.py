@@ -3,7 +3,7 @@
 import base64
 from typing import NamedTuple
 
-from laari.edge.pages.limits import Used, used_in_period
+from laari.edge.pages.authorization_limits import Used, used_in_period
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.wallet.request import PAGE, WalletRequest

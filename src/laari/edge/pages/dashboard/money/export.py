@@ -8,7 +8,7 @@ from laari.edge.merchant import payments as api
 from laari.edge.pages.bidi import escaped_json
 from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.dashboard.views import listing_of, read_list, refused_list
+from laari.edge.pages.dashboard.resource_pages import listing_of, read_list, refused_list
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply

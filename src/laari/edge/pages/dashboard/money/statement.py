@@ -7,7 +7,7 @@ from msgspec.structs import astuple
 
 from laari.edge.pages.csv_files import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
 from laari.edge.pages.dashboard.days import read_days
-from laari.edge.pages.dashboard.money.money import WORDS
+from laari.edge.pages.dashboard.money.balance_history import WORDS
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
 from laari.edge.pages.request import shown

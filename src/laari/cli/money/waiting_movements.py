@@ -8,7 +8,7 @@ from laari.cli.terminal import fields
 from laari.cli.terminal.declared import add_commands
 from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
-from laari.operations.movements import CONFIRM, REFUSE, movement_shape
+from laari.operations.waiting_movements import CONFIRM, REFUSE, movement_shape
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.records.tenants import Mode

@@ -10,7 +10,7 @@ from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.operations.fields import NO_LIMIT
-from laari.operations.settings import (
+from laari.operations.service_settings import (
     ADD_PERSON,
     REMOVE,
     REMOVE_HOLIDAY,

@@ -5,7 +5,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.rules.addresses import SPECIAL_IPV4, SPECIAL_IPV6, is_public
+from laari.rules.public_addresses import SPECIAL_IPV4, SPECIAL_IPV6, is_public
 
 PRIVATE_IPV4 = """
 0.0.0.0 0.0.0.1 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.64.0.1 100.100.100.200

@@ -3,7 +3,7 @@
 from laari.edge.input.fields import Schema
 from laari.edge.reference.operation import operation, refusals, request_body, response, shown
 from laari.edge.reference.schemas import Schemas
-from laari.edge.signup import BODY, ENDPOINT, SandboxCustomer, SandboxMerchant
+from laari.edge.sandbox_signup import BODY, ENDPOINT, SandboxCustomer, SandboxMerchant
 from laari.rules.shapes.envelopes import ErrorBody, refusal_body
 
 TAG = "Sandbox controls"

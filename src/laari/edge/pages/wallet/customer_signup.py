@@ -16,7 +16,7 @@ from laari.edge.pages.login import hash_new_password, throttle
 from laari.edge.pages.request import Access, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
-from laari.http.addresses import client_prefix
+from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import terms
 from laari.rules.actors import Actor

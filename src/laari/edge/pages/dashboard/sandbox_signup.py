@@ -5,7 +5,7 @@ from laari.edge.pages.dashboard.request import SIGN_UP, DashboardRequest
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.request import NO_EMAIL, Access, RefusedForm
 from laari.edge.pages.routes import PageRoute
-from laari.edge.signup import MAX_NAME, SignUpFields, make_merchant
+from laari.edge.sandbox_signup import MAX_NAME, SignUpFields, make_merchant
 from laari.http.messages import Reply
 from laari.rules.people.contacts import read_email
 from laari.rules.people.passwords import password_problem

@@ -15,8 +15,8 @@ from laari.rules.calendar import show as show_time
 from laari.rules.money import rufiyaa
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.listing import Position
-from laari.store.reads.money import money, movements
-from laari.store.reads.money.money import Line
+from laari.store.reads.money import balance_history, movements
+from laari.store.reads.money.balance_history import Line
 from laari.store.reads.money.movements import KINDS, MovementKind
 
 PAGE = 50  # rows
@@ -56,7 +56,9 @@ async def show(request: DashboardRequest) -> Reply:
     after = request.backend.cursors.read(
         _LISTING, request.tenant.id, request.query.get("after", "")
     )
-    found = await request.backend.ask(money.of_span, span, PAGE, after and Position(*after), kinds)
+    found = await request.backend.ask(
+        balance_history.of_span, span, PAGE, after and Position(*after), kinds
+    )
     asked = {"first": str(span.first), "last": str(span.last)}
     if len(kinds) == 1:
         asked["kind"] = kinds[0]
@@ -97,7 +99,7 @@ async def export(request: DashboardRequest) -> Reply:
     async def find(after: Position | None) -> tuple[list[Line], Position | None]:
         nonlocal left
         found = await request.backend.ask(
-            money.of_span, span, ROWS_AT_ONCE, after, kinds, left=left
+            balance_history.of_span, span, ROWS_AT_ONCE, after, kinds, left=left
         )
         left = found.left
         return found.lines, found.next

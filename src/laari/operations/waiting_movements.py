@@ -10,7 +10,7 @@ from laari.operations.fields import Field, Id, reason
 from laari.operations.operation import Context, Operation, Otherwise, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.banking.movements import Made, RefuseMovement
+from laari.rules.banking.waiting_movements import Made, RefuseMovement
 from laari.rules.banking.wallet_money import MovedMoney
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none

@@ -9,10 +9,10 @@ from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.operations.movements import CONFIRM, REFUSE
+from laari.operations.waiting_movements import CONFIRM, REFUSE
 from laari.operations.wallets import ADJUST, TOP_UP
-from laari.rules.banking.movements import PERMISSIONS
 from laari.rules.banking.second_person import is_same_person
+from laari.rules.banking.waiting_movements import PERMISSIONS
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
 from laari.rules.money import rufiyaa

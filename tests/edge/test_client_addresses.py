@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.http.addresses import (
+from laari.http.client_addresses import (
     client_address,
     client_prefix,
     is_trusted,

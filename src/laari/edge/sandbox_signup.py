@@ -13,7 +13,7 @@ from laari.edge.input.fields import Body, Field, amount, choice, described, inte
 from laari.edge.load.admission import Overloaded
 from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refused
-from laari.http.addresses import client_prefix
+from laari.http.client_addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
