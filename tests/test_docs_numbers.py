@@ -18,11 +18,47 @@ from laari.engine import wal_archive
 from laari.http import head
 from laari.http.client_limits import Limits
 from laari.process import heartbeat, supervisor
-from laari.rules import messages, terms
+from laari.rules import messages
 from laari.rules.banking import bank_accounts, bank_statement
 from laari.rules.banking import payouts as banking_payouts
 from laari.rules.events import EVENTS
 from laari.rules.journal import SETTINGS
+from laari.rules.limits.default_tiers import DEFAULT_TIERS
+from laari.rules.limits.keys_and_rates import (
+    ACCESS_TOKEN_LIFE,
+    MERCHANT_RATE_LIVE,
+    MERCHANT_RATE_SANDBOX,
+    RECIPIENT_MISSES_PER_MINUTE,
+    SANDBOX_SIGNUPS_PER_MINUTE,
+    TOKEN_FAILURES_PER_MINUTE,
+    TOKENS_PER_MINUTE,
+    WALLET_WINDOW_SECONDS,
+)
+from laari.rules.limits.links_and_codes import (
+    INVITATION_LIFE,
+    INVITATIONS_A_DAY,
+    PASSWORD_LINK_LIFE,
+    RECEIPTS_A_DAY,
+)
+from laari.rules.limits.sessions_and_passwords import (
+    PASSKEY_CHALLENGE_LIFE,
+    PASSWORDS_PER_ADDRESS,
+    PASSWORDS_PER_PERSON,
+    PASSWORDS_PER_PERSON_EVERYWHERE,
+    REMEMBERED_DEVICE_LIFE,
+)
+from laari.rules.limits.texts import OPEN_CASES
+from laari.rules.limits.tills import (
+    OFFLINE_DIGITS_SHOWN,
+    OFFLINE_MINUTES,
+    OFFLINE_TRIES,
+    OFFLINE_TRIES_WITHIN,
+    PAIRING_LIFE,
+    REUSABLE_LINKS,
+    TILL_DEVICE_LIFE,
+    TILL_SALES,
+    TILL_SALES_PER_ADDRESS,
+)
 from laari.rules.payments import refunds
 from laari.rules.records.payouts import PayoutStatus
 from laari.rules.webhooks import SIGNATURE_TOLERANCE_SECONDS
@@ -57,11 +93,11 @@ def _seconds(deadline: float) -> float:
     return deadline / FACTOR
 
 
-_PERSON, _EVERYWHERE = terms.PASSWORDS_PER_PERSON, terms.PASSWORDS_PER_PERSON_EVERYWHERE
-_ADDRESS = terms.PASSWORDS_PER_ADDRESS
+_PERSON, _EVERYWHERE = PASSWORDS_PER_PERSON, PASSWORDS_PER_PERSON_EVERYWHERE
+_ADDRESS = PASSWORDS_PER_ADDRESS
 _HTTP = Limits()
 _WINDOWS = WindowLimits()
-_TILL, _SCANS = terms.TILL_SALES, terms.TILL_SALES_PER_ADDRESS
+_TILL, _SCANS = TILL_SALES, TILL_SALES_PER_ADDRESS
 # One connection for batches; in the background two more, to lease deliveries and to record them.
 _OF_INTERFACE = (
     pool.READ_CONNECTIONS
@@ -79,7 +115,7 @@ def _minutes(duration: timedelta) -> str:
 
 _SHARE = f"{_WINDOWS.min_window} to {_WINDOWS.max_window} of {_WINDOWS.max_in_flight} slots"
 _WAITS = [seconds // 60 for seconds in messages_sent.RETRY_SECONDS]
-_OFFLINE_DAY = terms.OFFLINE_TRIES * int(timedelta(days=1) / terms.OFFLINE_TRIES_WITHIN)
+_OFFLINE_DAY = OFFLINE_TRIES * int(timedelta(days=1) / OFFLINE_TRIES_WITHIN)
 
 # By page: what it says, made from the constants.
 SENTENCES = {
@@ -103,7 +139,7 @@ SENTENCES = {
         f"nesting deeper than {strict_json.MAX_DEPTH}",
         f"More than {envelope.MAX_BODY_BYTES // KIB} KiB: 400 `request_too_large`.",
         f"More than {strict_json.MAX_VALUES} values: 400",
-        f"{terms.MERCHANT_RATE_LIVE} requests a second live, {terms.MERCHANT_RATE_SANDBOX} in the",
+        f"{MERCHANT_RATE_LIVE} requests a second live, {MERCHANT_RATE_SANDBOX} in the",
         f"Each {merchant_app.BODY_BYTES_OF_A_REQUEST // KIB} KiB of body and "
         f"{merchant_app.BYTES_OF_A_REQUEST // KIB} KiB of response",
         f"At most {cookies.MOST_COOKIES} cookies",
@@ -114,9 +150,9 @@ SENTENCES = {
         f"per identity and address {WORDS[_PERSON.burst]}, then one in {_PERSON.seconds:g} "
         f"seconds; per identity {_EVERYWHERE.burst}, then one in {WORDS[int(_EVERYWHERE.seconds)]} "
         f"seconds; per address {_ADDRESS.burst}, then one a second",
-        f"{WORDS[terms.TOKEN_FAILURES_PER_MINUTE]} a minute per client and address",
-        f"Issued tokens: {terms.TOKENS_PER_MINUTE} a minute per client",
-        f"{WORDS[terms.RECIPIENT_MISSES_PER_MINUTE]} a minute per merchant",
+        f"{WORDS[TOKEN_FAILURES_PER_MINUTE]} a minute per client and address",
+        f"Issued tokens: {TOKENS_PER_MINUTE} a minute per client",
+        f"{WORDS[RECIPIENT_MISSES_PER_MINUTE]} a minute per merchant",
         f"waits for {_hours(bank_accounts.DELAY)} hours, the first one too",
         f"and for {bank_accounts.RECENT.days} days at least",
         f"Over {_HTTP.head_bytes // KIB} KiB or {_HTTP.fields} fields of header",
@@ -127,10 +163,10 @@ SENTENCES = {
         f"{_HTTP.unfinished_per_address} per address (IPv6: 64 bits), {_HTTP.unfinished:,} per",
         f"{WORDS[hashing.MOST_WAITING]} wait, at most "
         f"{WORDS[int(_seconds(hashing.LONGEST_WAIT_SECONDS))]} seconds, then 503",
-        f"and {WORDS[terms.OPEN_CASES]} at a time",
-        f"within {_minutes(terms.PASSKEY_CHALLENGE_LIFE)} minutes",
-        f"for one browser at a time, for {terms.REMEMBERED_DEVICE_LIFE.days} days",
-        f"lasts {terms.WALLET_WINDOW_SECONDS} seconds",
+        f"and {WORDS[OPEN_CASES]} at a time",
+        f"within {_minutes(PASSKEY_CHALLENGE_LIFE)} minutes",
+        f"for one browser at a time, for {REMEMBERED_DEVICE_LIFE.days} days",
+        f"lasts {WALLET_WINDOW_SECONDS} seconds",
         f"after {_WAITS[0]}, {_WAITS[1]} and {_WAITS[2]} minutes and {_WAITS[3] // 60} hours",
     ],
     "guides/errors.md": [
@@ -138,8 +174,8 @@ SENTENCES = {
         f"The body exceeds {envelope.MAX_BODY_BYTES // KIB} KiB.",
         f"paid more than {refunds.REFUNDABLE_FOR.days} days ago, or refunded "
         f"{refunds.MOST_REFUNDS} times",
-        f"Tokens expire after {_hours(terms.ACCESS_TOKEN_LIFE)} hours.",
-        f"{terms.MERCHANT_RATE_LIVE} requests a second live, {terms.MERCHANT_RATE_SANDBOX} in the",
+        f"Tokens expire after {_hours(ACCESS_TOKEN_LIFE)} hours.",
+        f"{MERCHANT_RATE_LIVE} requests a second live, {MERCHANT_RATE_SANDBOX} in the",
     ],
     "guides/refunds-and-payouts.md": [
         f"A payment can have {refunds.MOST_REFUNDS} refunds, within {refunds.REFUNDABLE_FOR.days} "
@@ -155,8 +191,8 @@ SENTENCES = {
         f"{engine.MAX_WAITING:,} write commands.",
         f"A reply is read up to {sender.MAX_READ_BYTES // KIB} KiB.",
         f"(nice {NICENESS}, 64 MiB)",
-        f"It works once, for {int(terms.PASSWORD_LINK_LIFE / timedelta(minutes=1))} minutes.",
-        f"at most {terms.INVITATIONS_A_DAY} invitations in 24 hours",
+        f"It works once, for {int(PASSWORD_LINK_LIFE / timedelta(minutes=1))} minutes.",
+        f"at most {INVITATIONS_A_DAY} invitations in 24 hours",
         f"after {WORDS[supervisor.FIRST_START_ATTEMPTS]} failed attempts",
         f"the limit is {_seconds(heartbeat.SILENT_SECONDS):g} seconds of silence",
         f"finish for up to {supervisor.STOP_SECONDS:g} seconds",
@@ -165,7 +201,7 @@ SENTENCES = {
         f"{WORDS[_WINDOWS.min_window]}",
         f"at most {messages.MOST_OF_A_MERCHANT['payment_request']} messages about payment requests",
         f"{messages.MOST_OF_A_MERCHANT['refund']} each about refunds and charges; of receipts they "
-        f"can ask for {terms.RECEIPTS_A_DAY}",
+        f"can ask for {RECEIPTS_A_DAY}",
         f"{WORDS[len(messages_sent.RETRY_SECONDS) + 1]} attempts within three hours",
         f"It has {messages_sent.ATTEMPT_SECONDS:g} s, and no `LAARI_` variables.",
         f"spreads retries over one to {WORDS[admission.LONGEST_WAIT_SECONDS]} seconds",
@@ -177,7 +213,7 @@ SENTENCES = {
     "operator.md": [f"An account is new for {bank_accounts.RECENT.days} days"],
     "performance.md": [f"each opens up to {_OF_INTERFACE}"],
     "people.md": [
-        f"works once, for {_hours(terms.INVITATION_LIFE)} hours",
+        f"works once, for {_hours(INVITATION_LIFE)} hours",
         f"at most {messages.MOST_OF_A_MERCHANT['trusted_payment']} in 24 hours",
     ],
     "payouts.md": [
@@ -187,22 +223,22 @@ SENTENCES = {
         f"waits for {_hours(bank_accounts.DELAY)} hours",
     ],
     "tills.md": [
-        f"works once, for {_minutes(terms.PAIRING_LIFE)} minutes",
-        f"logged in for {WORDS[terms.TILL_DEVICE_LIFE.days // 7]} weeks",
+        f"works once, for {_minutes(PAIRING_LIFE)} minutes",
+        f"logged in for {WORDS[TILL_DEVICE_LIFE.days // 7]} weeks",
         f"expires after {_minutes(counter.SALE_LIFE)} minutes",
         f"confirm {_SCANS.burst} payments at once, then one every {WORDS[int(_SCANS.seconds)]} "
         f"seconds; one till {_TILL.burst}, then one a second",
-        f"at most {terms.REUSABLE_LINKS} that nobody has ended",
-        f"six digits for {_minutes(terms.OFFLINE_DIGITS_SHOWN)} minutes",
-        f"the present minute and the {WORDS[terms.OFFLINE_MINUTES - 1]} before it",
-        f"right once in {10**6 // terms.OFFLINE_MINUTES:,}",
-        f"{WORDS[terms.OFFLINE_TRIES].capitalize()} attempts in "
-        f"{_minutes(terms.OFFLINE_TRIES_WITHIN)} minutes are {_OFFLINE_DAY} a day",
+        f"at most {REUSABLE_LINKS} that nobody has ended",
+        f"six digits for {_minutes(OFFLINE_DIGITS_SHOWN)} minutes",
+        f"the present minute and the {WORDS[OFFLINE_MINUTES - 1]} before it",
+        f"right once in {10**6 // OFFLINE_MINUTES:,}",
+        f"{WORDS[OFFLINE_TRIES].capitalize()} attempts in "
+        f"{_minutes(OFFLINE_TRIES_WITHIN)} minutes are {_OFFLINE_DAY} a day",
         f"At most {live.MOST_WAITING:,} requests wait in a process",
         f"one statement each {live.LOOK_SECONDS:g} seconds",
         f"asks again after {WORDS[int(live.WAIT_SECONDS)]} seconds",
     ],
-    "testing-your-shop.md": [f"may create {terms.SANDBOX_SIGNUPS_PER_MINUTE} a minute"],
+    "testing-your-shop.md": [f"may create {SANDBOX_SIGNUPS_PER_MINUTE} a minute"],
 }
 
 
@@ -215,9 +251,9 @@ def test_a_page_has_the_numbers_of_the_program(page: str) -> None:
 def test_the_tiers_of_the_decisions_are_those_of_a_new_installation() -> None:
     text = " ".join((DOCS / "decisions.md").read_text("utf-8").split())
     for name in ("basic", "verified"):
-        limits = [limit for limit in terms.DEFAULT_TIERS[name] if limit is not None]
+        limits = [limit for limit in DEFAULT_TIERS[name] if limit is not None]
         assert f"{name} {'/'.join(f'{limit // 100:,}' for limit in limits)};" in text
-    assert set(terms.DEFAULT_TIERS["business"]) == {None}
+    assert set(DEFAULT_TIERS["business"]) == {None}
     assert "business unlimited." in text
 
 

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from laari.errors import LaariError
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import (
+    MERCHANT_RATE_LIVE,
+    MERCHANT_RATE_SANDBOX,
+    RECIPIENT_MISSES_PER_MINUTE,
+    SANDBOX_SIGNUPS_PER_MINUTE,
+    TOKEN_FAILURES_PER_MINUTE,
+    TOKENS_PER_MINUTE,
+)
+from laari.rules.limits.links_and_codes import CONTACT_DELAY_HOURS
 
 Network: TypeAlias = IPv4Network | IPv6Network
 T = TypeVar("T")
@@ -320,7 +328,7 @@ class Settings:
     )
     sandbox_signups_per_minute: float = _setting(
         _number,
-        str(terms.SANDBOX_SIGNUPS_PER_MINUTE),
+        str(SANDBOX_SIGNUPS_PER_MINUTE),
         "sign-ups per minute and address; 0 removes the limit",
     )
     sandbox_merchants: int = _setting(
@@ -339,7 +347,7 @@ class Settings:
     )
     contact_delay_hours: int = _setting(
         _whole(0, 720),
-        str(terms.CONTACT_DELAY_HOURS),
+        str(CONTACT_DELAY_HOURS),
         "hours from the confirmation of a customer's new mobile number or email address to its use",
     )
     vpa_suffixes: tuple[str, ...] = _setting(_list_of(_word), "fp,fahipay", "accepted VPA suffixes")
@@ -377,27 +385,27 @@ class Settings:
     )
     merchant_rate_live: float = _setting(
         _number,
-        str(terms.MERCHANT_RATE_LIVE),
+        str(MERCHANT_RATE_LIVE),
         "live requests per second and merchant; 0 removes the limit",
     )
     merchant_rate_sandbox: float = _setting(
         _number,
-        str(terms.MERCHANT_RATE_SANDBOX),
+        str(MERCHANT_RATE_SANDBOX),
         "sandbox requests per second and merchant; 0 removes the limit",
     )
     recipient_misses_per_minute: float = _setting(
         _number,
-        str(terms.RECIPIENT_MISSES_PER_MINUTE),
+        str(RECIPIENT_MISSES_PER_MINUTE),
         "payment requests to unknown customers per minute and merchant; 0 removes the limit",
     )
     token_failures_per_minute: float = _setting(
         _number,
-        str(terms.TOKEN_FAILURES_PER_MINUTE),
+        str(TOKEN_FAILURES_PER_MINUTE),
         "failed token requests per minute, client and address; 0 removes the limit",
     )
     tokens_per_minute: float = _setting(
         _number,
-        str(terms.TOKENS_PER_MINUTE),
+        str(TOKENS_PER_MINUTE),
         "access tokens per minute and client; 0 removes the limit",
     )
     metrics_address: tuple[str, int] | None = _setting(

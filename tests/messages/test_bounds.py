@@ -8,7 +8,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from laari.rules import terms
+from laari.rules.limits.links_and_codes import INVITATIONS_A_DAY
 from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent, TrustedPaymentContent
 from laari.rules.people.invitations import Offer
 from laari.store.outbox.messages import LeasedMessage
@@ -171,11 +171,11 @@ async def test_an_address_gets_some_invitations_a_day(connection: asyncpg.Connec
             language="en",
         )
 
-    for number in range(terms.INVITATIONS_A_DAY):
+    for number in range(INVITATIONS_A_DAY):
         await invite(number)
     with pytest.raises(RefusedError, match="got 10 invitations in 24 hours"):
         await invite(0)
-    assert await connection.fetchval("SELECT count(*) FROM messages") == terms.INVITATIONS_A_DAY
+    assert await connection.fetchval("SELECT count(*) FROM messages") == INVITATIONS_A_DAY
     await invite(0, "other@example.mv")
     await connection.execute("UPDATE messages SET created_at = created_at - interval '1 day'")
     await invite(0)

@@ -13,7 +13,10 @@ import psutil
 import pytest
 
 from laari.edge.load.hashing import MOST_WAITING
-from laari.rules import terms
+from laari.rules.limits.sessions_and_passwords import (
+    PASSWORDS_PER_PERSON,
+    PASSWORDS_PER_PERSON_EVERYWHERE,
+)
 from laari.rules.records.people import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
@@ -113,11 +116,11 @@ async def test_guesses_from_elsewhere_do_not_keep_the_right_password_out(
 ) -> None:
     customer = await new_customer(service)
     guesser, owner = Forms(**address()), Forms(**address())
-    for _ in range(terms.PASSWORDS_PER_PERSON.burst):
+    for _ in range(PASSWORDS_PER_PERSON.burst):
         assert guesser.log_in(app(service), customer.mobile, "no").status_code == 422
     refused = guesser.log_in(app(service), customer.mobile, customer.password)
     assert refused.status_code == 429
-    assert 1 <= int(refused.headers["retry-after"]) <= terms.PASSWORDS_PER_PERSON.seconds
+    assert 1 <= int(refused.headers["retry-after"]) <= PASSWORDS_PER_PERSON.seconds
     assert owner.log_in(app(service), customer.mobile, customer.password).status_code == 303
 
 
@@ -136,7 +139,7 @@ async def test_a_browser_that_logged_in_before_is_let_try_when_nobody_else_is(
         return browser.log_in(app(service), customer.mobile, "no").status_code
 
     with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(guess, range(terms.PASSWORDS_PER_PERSON_EVERYWHERE.burst + 12)))
+        answers = list(pool.map(guess, range(PASSWORDS_PER_PERSON_EVERYWHERE.burst + 12)))
     assert set(answers) == {422, 429}
     right = (customer.mobile, customer.password)
     assert Forms(**address()).log_in(app(service), *right).status_code == 429
@@ -148,7 +151,7 @@ async def test_a_browser_that_logged_in_before_is_let_try_when_nobody_else_is(
     assert known.log_in(app(service), *right).status_code == 303
     # Its own tries are bounded too: two are used.
     known.http.cookies.delete("laari")
-    for _ in range(terms.PASSWORDS_PER_PERSON.burst - 1):
+    for _ in range(PASSWORDS_PER_PERSON.burst - 1):
         assert known.log_in(app(service), customer.mobile, "no").status_code == 422
     assert known.log_in(app(service), *right).status_code == 429
 
@@ -162,13 +165,13 @@ async def test_nobody_and_somebody_are_throttled_alike(service: Service) -> None
             tries.append(browser.log_in(app(service), identity, "no"))
         told = [(each.status_code, "do not match" in each.text) for each in tries]
         assert told == [(422, True)] * (len(told) - 1) + [(429, False)]
-        assert terms.PASSWORDS_PER_PERSON.burst < len(told) <= allowed_since(began) + 1
+        assert PASSWORDS_PER_PERSON.burst < len(told) <= allowed_since(began) + 1
 
 
 def allowed_since(began: float) -> int:
     """Tries for one identity: on a slow machine some come back while the others are used up."""
-    earned = (time.monotonic() - began) / terms.PASSWORDS_PER_PERSON.seconds
-    return terms.PASSWORDS_PER_PERSON.burst + int(earned)
+    earned = (time.monotonic() - began) / PASSWORDS_PER_PERSON.seconds
+    return PASSWORDS_PER_PERSON.burst + int(earned)
 
 
 # Changes of the password while it is verified.

@@ -10,7 +10,12 @@ import pytest
 from msgspec import json
 from playwright.async_api import Page, expect
 
-from laari.rules import terms
+from laari.rules.limits.tills import (
+    OFFLINE_DIGITS_SHOWN,
+    OFFLINE_MINUTES,
+    OFFLINE_TRIES,
+    OFFLINE_TRIES_WITHIN,
+)
 from laari.rules.merchants.offline import digits_of, minute_of
 from tests.pages.counters import Device, Shop, elsewhere, new_shop, paid_by
 from tests.pages.forms import Forms, token_in
@@ -21,9 +26,9 @@ from tests.serving import Service
 VECTORS = Path(__file__, "../../rules/offline_digits.json").resolve()
 SECRET = "A" * 43
 BOUNDS = {
-    "minutes": terms.OFFLINE_MINUTES,
-    "tries": terms.OFFLINE_TRIES,
-    "within": terms.OFFLINE_TRIES_WITHIN.seconds,
+    "minutes": OFFLINE_MINUTES,
+    "tries": OFFLINE_TRIES,
+    "within": OFFLINE_TRIES_WITHIN.seconds,
 }
 CUT = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
@@ -74,7 +79,7 @@ async def test_the_page_of_the_customer_shows_the_digits_of_the_till(shop: Shop)
     shop.service.execute(
         "UPDATE payments SET paid_at = paid_at - $2::interval WHERE id = $1",
         paid["id"],
-        terms.OFFLINE_DIGITS_SHOWN,
+        OFFLINE_DIGITS_SHOWN,
     )
     assert shown_to_the_customer(shop, paid) is None
 
@@ -139,7 +144,7 @@ async def test_the_page_computes_as_the_server_and_bounds_guesses(
 
     # The present minute and those before it, once each.
     await begin()
-    for number in range(terms.OFFLINE_MINUTES):
+    for number in range(OFFLINE_MINUTES):
         assert await checked(page, "45.50", digits(4550, -number)) == "good"
         assert await checked(page, "45.50", digits(4550, -number)) == "used"
     assert await checked(page, "1,045.5", digits(104550)) == "good"
@@ -147,15 +152,15 @@ async def test_the_page_computes_as_the_server_and_bounds_guesses(
         assert await checked(page, unread, digits(4550)) == "unread"
     assert await checked(page, "45.50", "12345") == "unread"
     # Another minute, amount or till; then too many attempts, also for the right digits.
-    wrong = (digits(4550, 1), digits(4550, -terms.OFFLINE_MINUTES), digits(4551))
+    wrong = (digits(4550, 1), digits(4550, -OFFLINE_MINUTES), digits(4551))
     await begin()
     for attempt in (*wrong, digits(4550, secret="B" * 43), "000000"):
         assert await checked(page, "45.50", attempt) == "bad"
     assert await checked(page, "45.50", digits(4550)) == "wait"
-    await page.clock.set_fixed_time(noon + terms.OFFLINE_TRIES_WITHIN - timedelta(seconds=1))
-    later = digits(4550, terms.OFFLINE_TRIES_WITHIN.seconds // 60)
+    await page.clock.set_fixed_time(noon + OFFLINE_TRIES_WITHIN - timedelta(seconds=1))
+    later = digits(4550, OFFLINE_TRIES_WITHIN.seconds // 60)
     assert await checked(page, "45.50", "000000") == "wait"
-    await page.clock.set_fixed_time(noon + terms.OFFLINE_TRIES_WITHIN)
+    await page.clock.set_fixed_time(noon + OFFLINE_TRIES_WITHIN)
     assert await checked(page, "45.50", later) == "good"
     # Many at once, and a reload, do not get around it. A new secret neither.
     await begin()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from laari.edge.input.passkeys import to_text
-from laari.rules import terms
+from laari.rules.limits.sessions_and_passwords import PASSKEYS, PASSWORDS_PER_ADDRESS
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
@@ -336,7 +336,7 @@ async def test_a_customer_has_a_number_of_passkeys(service: Service) -> None:
         "'Old', now(), 0 FROM generate_series(2, $3::int) AS n",
         customer.id,
         customer.mobile,
-        terms.PASSKEYS,
+        PASSKEYS,
     )
     refused = browser.add(Authenticator(service.origin), customer)
     assert (refused.status_code, "the maximum" in refused.text) == (422, True)
@@ -368,6 +368,6 @@ async def test_guesses_are_throttled(service: Service) -> None:
     token = {"form_token": browser.token(page)}
     answers = [
         browser.send(f"{page}/passkey", token).status_code
-        for _ in range(terms.PASSWORDS_PER_ADDRESS.burst + 20)
+        for _ in range(PASSWORDS_PER_ADDRESS.burst + 20)
     ]
     assert set(answers) == {422, 429}

@@ -11,7 +11,7 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import expect
 
 from laari.edge.pages.language import DHIVEHI
-from laari.rules import terms
+from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICES
 from tests.messages.outbox import content_of
 from tests.pages.passkeys import Browser, at
 from tests.pages.people import (
@@ -242,7 +242,7 @@ async def test_a_customer_has_a_number_of_devices(service: Service) -> None:
         "FROM generate_series(1, $3::int) AS n",
         customer.id,
         customer.mobile,
-        terms.REMEMBERED_DEVICES,
+        REMEMBERED_DEVICES,
     )
     refused = remember(browser, customer.password)
     assert (refused.status_code, "the maximum" in refused.text) == (422, True)

@@ -9,8 +9,8 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
+from laari.rules.limits.texts import OPEN_CASES
 from laari.rules.messages import CaseContent
 from laari.rules.people.cases import AnswerCase, OpenCase
 from laari.rules.records.people import Case
@@ -73,7 +73,7 @@ def test_a_case_is_opened_once_and_answered_once() -> None:
         (world_of(), dataclasses.replace(OPEN, actor=OPERATOR), "not_found"),
         (world_of(replace(LINE, type="topup", amount=500)), OPEN, "conflict"),
         (world_of(mode="sandbox"), OPEN, "conflict"),
-        (world_of(opened=terms.OPEN_CASES), OPEN, "rate_limited"),
+        (world_of(opened=OPEN_CASES), OPEN, "rate_limited"),
     ],
 )
 def test_customers_report_their_own_spending_a_few_at_a_time(

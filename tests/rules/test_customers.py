@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.journal import SETTINGS, state
+from laari.rules.limits.keys_and_rates import WALLET_KEYS
 from laari.rules.people.customers import AddNote, SetLanguage
 from laari.rules.people.identities import (
     EnterIdentity,
@@ -141,7 +141,7 @@ def test_one_form_makes_one_key_and_only_its_digest_is_kept() -> None:
 
 def test_a_wallet_has_a_number_of_usable_keys() -> None:
     book = Book()
-    for _ in range(terms.WALLET_KEYS):
+    for _ in range(WALLET_KEYS):
         assert isinstance(book.create(), str)
     assert "the maximum" in book.create().message
     assert book.revoke() is True

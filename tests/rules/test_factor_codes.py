@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyotp
 import pytest
 
-from laari.rules import terms
+from laari.rules.limits.second_factors import FACTOR_FREE_FAILURES, FACTOR_LONGEST_WAIT
 from laari.rules.people.factor_codes import (
     accepted_step,
     otpauth_uri,
@@ -55,13 +55,13 @@ def test_codes_are_read_as_people_type_them() -> None:
 
 def test_guesses_wait_longer_and_longer() -> None:
     waits = [wait_after(failures) for failures in range(30)]
-    assert waits[: terms.FACTOR_FREE_FAILURES] == [timedelta(0)] * terms.FACTOR_FREE_FAILURES
-    assert waits[terms.FACTOR_FREE_FAILURES] == timedelta(minutes=1)
-    assert waits[terms.FACTOR_FREE_FAILURES + 1] == timedelta(minutes=2)
+    assert waits[:FACTOR_FREE_FAILURES] == [timedelta(0)] * FACTOR_FREE_FAILURES
+    assert waits[FACTOR_FREE_FAILURES] == timedelta(minutes=1)
+    assert waits[FACTOR_FREE_FAILURES + 1] == timedelta(minutes=2)
     assert waits == sorted(waits)
-    assert waits[-1] == terms.FACTOR_LONGEST_WAIT
+    assert waits[-1] == FACTOR_LONGEST_WAIT
     # Three codes of a million are valid at a time: a year of guesses finds one in 200 attempts.
-    a_year = timedelta(days=365) / terms.FACTOR_LONGEST_WAIT
+    a_year = timedelta(days=365) / FACTOR_LONGEST_WAIT
     assert a_year * 3 / 1_000_000 < 0.005
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import json
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.journal import SETTINGS, state
+from laari.rules.limits.links_and_codes import INVITATION_LIFE
 from laari.rules.people.invitations import (
     LINK,
     AcceptInvitation,
@@ -264,7 +264,7 @@ def test_an_expired_link_and_a_replaced_one_open_nothing() -> None:
     stranger = Actor("person", EMAILS[1])
     replaced = AcceptInvitation(stranger, digest_of(old), None, "hash")
     assert book.run(replaced).status == 404
-    book.now += terms.INVITATION_LIFE
+    book.now += INVITATION_LIFE
     assert accept(book, EMAILS[1]).status == 404
     book.now -= timedelta(seconds=1)
     assert not isinstance(accept(book, EMAILS[1]), Refusal)

@@ -9,10 +9,14 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.banking.wallet_money import NEEDS_SECOND, CreateCustomer, NewCustomer
 from laari.rules.ledger import outside_account
+from laari.rules.limits.links_and_codes import (
+    PASSWORD_CODE_ATTEMPTS,
+    PASSWORD_CODE_DIGITS,
+    PASSWORD_LINK_LIFE,
+)
 from laari.rules.money import MAX_MONEY
 from laari.rules.needs import Needs
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
@@ -199,8 +203,8 @@ def test_the_right_code_opens_a_wallet_of_the_lowest_tier_once() -> None:
 
 def test_wrong_codes_count_and_end_it() -> None:
     signup, code = waiting()
-    wrong = str(int(code) ^ 1).zfill(terms.PASSWORD_CODE_DIGITS)
-    for attempts in range(1, terms.PASSWORD_CODE_ATTEMPTS + 1):
+    wrong = str(int(code) ^ 1).zfill(PASSWORD_CODE_DIGITS)
+    for attempts in range(1, PASSWORD_CODE_ATTEMPTS + 1):
         made, refused = finish(signup, wrong)
         assert isinstance(refused, Refusal)
         signup = made.customer_signups.changed[DIGEST]
@@ -221,7 +225,7 @@ def test_a_code_is_of_its_request_its_number_and_its_time() -> None:
         made, refused = finish(changed, code)
         assert isinstance(refused, Refusal)
         assert nothing(made)
-    assert signup.expires_at - NOW == terms.PASSWORD_LINK_LIFE
+    assert signup.expires_at - NOW == PASSWORD_LINK_LIFE
     late = replace(signup, expires_at=NOW + timedelta(microseconds=1))
     assert isinstance(finish(late, code)[1], Customer)
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.journal import SETTINGS, state
+from laari.rules.limits.sessions_and_passwords import PASSKEY_CHALLENGE_LIFE, PASSKEYS
 from laari.rules.master_key import Keys
 from laari.rules.people.log_ins import ResetPassword, SetPassword
 from laari.rules.people.passkey_challenges import (
@@ -179,7 +179,7 @@ def test_what_is_no_challenge_is_none(value: bytes) -> None:
 
 
 def test_a_challenge_is_short_lived() -> None:
-    life = terms.PASSKEY_CHALLENGE_LIFE
+    life = PASSKEY_CHALLENGE_LIFE
     for age, counts in ((life, True), (life + SECOND, False), (-life - SECOND, False)):
         found = made_at(digest, challenge(FOR_LOG_IN, NOW - age), FOR_LOG_IN, NOW)
         assert (found is not None) == counts
@@ -267,7 +267,7 @@ def test_of_the_same_credential_twice_in_a_batch_one_is_added() -> None:
 
 def test_a_customer_has_a_number_of_passkeys() -> None:
     book = Book()
-    for _ in range(terms.PASSKEYS):
+    for _ in range(PASSKEYS):
         assert isinstance(book.add(), Passkey)
     assert book.add(credential=b"more").code == "rate_limited"
     book.run(EndPasskey(OWN, AISHA.id, book.usable[0].id))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.journal import SETTINGS, state
+from laari.rules.limits.links_and_codes import PASSWORD_CODE_ATTEMPTS, PASSWORD_LINK_LIFE
 from laari.rules.people.log_ins import EndSessions, ResetPassword, SetPassword
 from laari.rules.people.password_links import (
     LINK,
@@ -148,7 +148,7 @@ STEPS = {
         ResetPassword(OPERATOR, whose, f"hash {len(book.entries)}")
     ),
     "end": lambda book, whose: book.run(EndSessions(OPERATOR, whose)),
-    "wait": lambda book, whose: setattr(book, "now", book.now + terms.PASSWORD_LINK_LIFE),
+    "wait": lambda book, whose: setattr(book, "now", book.now + PASSWORD_LINK_LIFE),
 }
 
 
@@ -165,7 +165,7 @@ def test_in_any_order_a_new_password_ends_sessions_and_links(steps: list[Any]) -
                 assert book.log_ins(each) == []
                 assert each.id not in book.rows["password_links"]
     for link in book.rows["password_links"].values():
-        assert link.attempts <= terms.PASSWORD_CODE_ATTEMPTS
+        assert link.attempts <= PASSWORD_CODE_ATTEMPTS
     # The last entry of each object is its state, and each begins where the one before ended.
     for record in (book.rows["customers"][AISHA.id], book.rows["persons"][ALI.id]):
         setting = SETTINGS[type(record)]
@@ -185,12 +185,12 @@ def test_a_link_works_once_and_until_its_end() -> None:
     for whose in (CUSTOMER, PERSON):
         book = Book()
         using = book.link(whose)
-        book.now += terms.PASSWORD_LINK_LIFE - timedelta(seconds=1)
+        book.now += PASSWORD_LINK_LIFE - timedelta(seconds=1)
         assert book.run(using) == whose
         assert book.password_of(whose) == "by link"
         assert isinstance(book.run(using), Refusal)
         late = book.link(whose)
-        book.now += terms.PASSWORD_LINK_LIFE
+        book.now += PASSWORD_LINK_LIFE
         assert isinstance(book.run(late), Refusal)
 
 
@@ -214,7 +214,7 @@ def test_a_link_moved_to_another_owner_sets_nothing() -> None:
 def test_three_wrong_codes_end_the_code() -> None:
     book = Book()
     book.run(ask())
-    for _ in range(terms.PASSWORD_CODE_ATTEMPTS):
+    for _ in range(PASSWORD_CODE_ATTEMPTS):
         assert isinstance(book.exchange("99999999"), Refusal)
     assert isinstance(book.exchange(), Refusal)
     book.run(ask())  # a new code counts anew

@@ -7,7 +7,7 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules import terms
+from laari.rules.limits.links_and_codes import RECEIPTS_A_DAY
 from laari.rules.messages import ReceiptContent
 from laari.rules.payments.receipts import SendReceipt
 from laari.rules.records.wallets import Transaction
@@ -42,7 +42,7 @@ def test_a_receipt_has_its_line_and_goes_the_chosen_way() -> None:
 
 
 def test_receipts_of_a_day_are_counted_within_a_batch_too() -> None:
-    world = world_of(sent=terms.RECEIPTS_A_DAY - 1)
+    world = world_of(sent=RECEIPTS_A_DAY - 1)
     assert SEND.decide(world) == LINE
     refused = SEND.decide(world)
     assert isinstance(refused, Refusal)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor, Payer
 from laari.rules.ids import CUSTOMER, show_id
+from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.master_key import Keys
 from laari.rules.payments.device_payments import NOT_REMEMBERED, TOO_MUCH, PayWithDevice
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
@@ -198,10 +198,10 @@ def test_a_sandbox_customer_has_none() -> None:
 
 def test_devices_have_a_number_and_old_ones_make_room() -> None:
     book = Book()
-    for _ in range(terms.REMEMBERED_DEVICES):
+    for _ in range(REMEMBERED_DEVICES):
         assert isinstance(book.remember(), Remembered)
     assert book.remember().code == "rate_limited"
-    book.now += terms.REMEMBERED_DEVICE_LIFE
+    book.now += REMEMBERED_DEVICE_LIFE
     assert isinstance(book.remember(), Remembered)
 
 
@@ -278,7 +278,7 @@ def test_a_lower_limit_counts_at_once_and_none_is_off() -> None:
 
 def test_a_device_is_forgotten_after_its_life() -> None:
     book, device = with_one()
-    book.now += terms.REMEMBERED_DEVICE_LIFE - timedelta(seconds=1)
+    book.now += REMEMBERED_DEVICE_LIFE - timedelta(seconds=1)
     assert book.pay(1, device).status == "paid"
     book.now += timedelta(seconds=1)
     assert book.pay(1, device) == NOT_REMEMBERED

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import terms
+from laari.rules.limits.tills import REUSABLE_LINKS
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.records.merchants import ReusableLink
@@ -66,8 +66,8 @@ def test_the_limit_of_the_shop_is_that_of_a_link(amount: int, is_made: bool) -> 
 
 
 def test_a_shop_has_a_bounded_number_of_links() -> None:
-    assert isinstance(made(with_links(count=terms.REUSABLE_LINKS)), Refusal)
-    assert isinstance(made(with_links(count=terms.REUSABLE_LINKS - 1)), ReusableLink)
+    assert isinstance(made(with_links(count=REUSABLE_LINKS)), Refusal)
+    assert isinstance(made(with_links(count=REUSABLE_LINKS - 1)), ReusableLink)
 
 
 @pytest.mark.parametrize("role", ["accountant", "cashier", None])

@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.rules import terms
 from laari.rules.actors import Actor
+from laari.rules.limits.second_factors import (
+    FACTOR_FREE_FAILURES,
+    FACTOR_SET_UP_WITHIN,
+    RECOVERY_CODES,
+)
 from laari.rules.master_key import Keys
 from laari.rules.people.second_factors import (
     BeginFactor,
@@ -93,7 +97,7 @@ class Book:
 def turned_on(*, required: bool = False) -> Book:
     book = Book(required)
     book.run(BeginFactor(ACTOR, WHOSE, OWN))
-    assert len(book.confirm()) == terms.RECOVERY_CODES
+    assert len(book.confirm()) == RECOVERY_CODES
     book.now += timedelta(minutes=5)
     return book
 
@@ -160,7 +164,7 @@ def test_a_set_up_expires() -> None:
     book = Book()
     assert "Start again" in book.confirm().message
     book.run(BeginFactor(ACTOR, WHOSE, OWN))
-    book.now += terms.FACTOR_SET_UP_WITHIN
+    book.now += FACTOR_SET_UP_WITHIN
     assert "Start again" in book.confirm().message
     assert book.sessions == {OWN, OTHER}
 
@@ -177,7 +181,7 @@ def test_a_code_is_accepted_once_and_has_no_entry() -> None:
 
 def test_guesses_wait_and_a_right_code_does_not_end_the_wait() -> None:
     book = turned_on()
-    for _ in range(terms.FACTOR_FREE_FAILURES - 1):
+    for _ in range(FACTOR_FREE_FAILURES - 1):
         assert is_wrong(book.check("wrong"))
     assert book.check("wrong").retry_after == 60
     assert "Wait a minute" in book.check().message
@@ -196,7 +200,7 @@ def test_a_recovery_code_works_once_and_takes_no_step() -> None:
     assert is_wrong(book.check(first))
     assert book.check() is None
     assert book.factor is not None
-    assert len(book.factor.recovery_codes) == terms.RECOVERY_CODES - 1
+    assert len(book.factor.recovery_codes) == RECOVERY_CODES - 1
     book.run(RenewRecoveryCodes(ACTOR, WHOSE))
     assert is_wrong(book.check(first))
     assert book.check(book.recovery[1]) is None

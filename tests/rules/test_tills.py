@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
+from laari.rules.limits.tills import PAIRING_LETTERS, PAIRING_LIFE, TILLS
 from laari.rules.merchants.tills import (
     LETTERS,
     PAIRING,
@@ -82,7 +82,7 @@ def test_a_name_has_one_to_ten_printable_characters(name: str) -> None:
 
 def test_a_shop_has_a_bounded_number_of_tills() -> None:
     world = world_of("manager")
-    world.till_names[TENANT.id] = tuple(str(number) for number in range(terms.TILLS))
+    world.till_names[TENANT.id] = tuple(str(number) for number in range(TILLS))
     assert isinstance(CreateTill(PERSON, TENANT, "one more").decide(world), Refusal)
 
 
@@ -117,7 +117,7 @@ def test_a_till_of_another_tenant_does_not_exist() -> None:
 def test_a_code_pairs_one_device_once() -> None:
     world, till = with_till()
     code = offered(world, till)
-    assert len(code) == terms.PAIRING_LETTERS
+    assert len(code) == PAIRING_LETTERS
     assert set(code) <= set(LETTERS)
     made = paired(world, code)
     assert made.device.till_id == till.id
@@ -137,9 +137,9 @@ def test_a_code_ends_and_a_new_one_replaces_it() -> None:
     first = offered(world, till)
     second = offered(world, till)
     assert isinstance(paired(world, first), Refusal)
-    world.now = NOW + terms.PAIRING_LIFE
+    world.now = NOW + PAIRING_LIFE
     assert isinstance(paired(world, second), Refusal)
-    world.now = NOW + terms.PAIRING_LIFE - timedelta(microseconds=1)
+    world.now = NOW + PAIRING_LIFE - timedelta(microseconds=1)
     assert not isinstance(paired(world, second), Refusal)
 
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import ACCESS_TOKEN_LIFE
 from laari.rules.merchants.scopes import SCOPES
 from laari.rules.records.merchants import AccessToken
 from laari.rules.records.tenants import Mode, Tenant
@@ -51,7 +51,7 @@ def test_how_long_a_token_lives(
 ) -> None:
     user = tenant(mode, offset_now)
     used_at = NOW + timedelta(seconds=age)
-    assert is_alive(NOW + terms.ACCESS_TOKEN_LIFE, offset_at_issue, user, used_at) is alive
+    assert is_alive(NOW + ACCESS_TOKEN_LIFE, offset_at_issue, user, used_at) is alive
 
 
 @pytest.mark.parametrize(

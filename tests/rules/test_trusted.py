@@ -9,8 +9,9 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.actors import Actor
+from laari.rules.limits.links_and_codes import TRUST_END
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust, is_open
 from laari.rules.records.messages import Contact
 from laari.rules.records.people import Customer, TrustedPerson
@@ -70,11 +71,11 @@ def test_both_agree_and_the_customers_own_ending_takes_a_day() -> None:
     book = agreed()
     assert isinstance(book.run(ASK), Refusal)  # one at a time
     ending = book.run(end(THEMSELVES))
-    assert (ending.status, ending.ends_at) == ("agreed", NOW + terms.TRUST_END)
+    assert (ending.status, ending.ends_at) == ("agreed", NOW + TRUST_END)
     assert isinstance(book.run(end(THEMSELVES)), Refusal)  # nobody moves the moment
-    book.now = NOW + terms.TRUST_END - timedelta(seconds=1)
+    book.now = NOW + TRUST_END - timedelta(seconds=1)
     assert isinstance(book.run(ASK), Refusal)
-    book.now = NOW + terms.TRUST_END
+    book.now = NOW + TRUST_END
     assert not is_open(ending, book.now)
     assert book.run(ASK).status == "asked"
     assert book.actions == [f"trusted_person.{verb}" for verb in ("ask", "agree", "end", "ask")]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import asyncpg
 import pytest
 
-from laari.rules import terms
+from laari.rules.limits.links_and_codes import INVITATION_LIFE, PASSWORD_LINK_LIFE
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.invitations import Offer
 from laari.rules.people.password_links import AskPasswordLink
@@ -103,7 +103,7 @@ async def test_a_password_link_written_by_hand_sets_nothing(people: People) -> N
         "VALUES ($1, $1, $2, 'person', $3)",
         FORGED,
         people.admin.id,
-        NOW + terms.PASSWORD_LINK_LIFE,
+        NOW + PASSWORD_LINK_LIFE,
     )
     assert await password_links.find(people.connection, MASTER, TOKEN, NOW) is None
     assert not await use_link(people.connection, TOKEN, "new", NOW)
@@ -137,7 +137,7 @@ async def test_an_invitation_written_by_hand_lets_nobody_in(people: People) -> N
         FORGED,
         people.shop,
         NOW,
-        NOW + terms.INVITATION_LIFE,
+        NOW + INVITATION_LIFE,
     )
     assert await invitations.find(people.connection, MASTER, TOKEN, NOW) is None
 

@@ -7,7 +7,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from laari.rules import terms
+from laari.rules.limits.links_and_codes import INVITATION_LIFE, OPEN_INVITATIONS
 from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.messages import InvitationContent
 from laari.rules.people.invitations import Offer
@@ -66,7 +66,7 @@ async def test_a_new_person_sets_a_password_and_has_the_role(connection, shop: s
     token = await invite(connection, shop, role="cashier", till="1")
     found = await invitations.find(connection, MASTER, token, NOW)
     assert found == OpenInvitation(
-        shop, "Shop", "a@b.mv", "cashier", "1", NOW, NOW + terms.INVITATION_LIFE, False
+        shop, "Shop", "a@b.mv", "cashier", "1", NOW, NOW + INVITATION_LIFE, False
     )
     assert await accept(connection, token, password_hash="new") is not None
     member = await memberships.find_member(connection, shop, "a@b.mv")
@@ -76,11 +76,11 @@ async def test_a_new_person_sets_a_password_and_has_the_role(connection, shop: s
 
 async def test_a_link_works_once_and_for_a_day(connection, shop: str) -> None:
     token = await invite(connection, shop)
-    for late in (terms.INVITATION_LIFE, terms.INVITATION_LIFE + timedelta(days=1)):
+    for late in (INVITATION_LIFE, INVITATION_LIFE + timedelta(days=1)):
         assert await invitations.find(connection, MASTER, token, NOW + late) is None
         with pytest.raises(RefusedError, match="Not found"):
             await accept(connection, token, NOW + late, password_hash="x")
-    last = NOW + terms.INVITATION_LIFE - timedelta(seconds=1)
+    last = NOW + INVITATION_LIFE - timedelta(seconds=1)
     assert await accept(connection, token, last, password_hash="x") is not None
     for used in (token, token + "x"):
         with pytest.raises(RefusedError, match="Not found"):
@@ -277,7 +277,7 @@ async def test_a_member_is_not_invited_again_and_invitations_are_bounded(
 ) -> None:
     with pytest.raises(RefusedError, match="already logs in"):
         await invite(connection, shop, "owner@b.mv")
-    for number in range(terms.OPEN_INVITATIONS):
+    for number in range(OPEN_INVITATIONS):
         await invite(connection, shop, f"{number}@b.mv")
     with pytest.raises(RefusedError, match="at most"):
         await invite(connection, shop)
@@ -290,9 +290,7 @@ async def test_the_email_is_written_with_its_cause(connection, shop: str) -> Non
     assert (row["kind"], row["channel"], row["language"]) == ("invitation", "email", "dv")
     assert row["recipient"] == "a@b.mv"
     content = msgspec.convert(content_of(row), InvitationContent)
-    assert content == InvitationContent(
-        "Shop", "manager", NOW + terms.INVITATION_LIFE, f"{PAGE}/{token}"
-    )
+    assert content == InvitationContent("Shop", "manager", NOW + INVITATION_LIFE, f"{PAGE}/{token}")
     with pytest.raises(RefusedError):
         await invite(connection, shop, "owner@b.mv", language="en")
     assert await connection.fetchval("SELECT count(*) FROM messages") == 1
@@ -311,5 +309,5 @@ async def test_what_expired_is_purged(connection, shop: str) -> None:
     await invite(connection, shop)
     await purge_invitations(connection, NOW)
     assert await connection.fetchval("SELECT count(*) FROM invitations") == 1
-    await purge_invitations(connection, NOW + terms.INVITATION_LIFE)
+    await purge_invitations(connection, NOW + INVITATION_LIFE)
     assert await connection.fetchval("SELECT count(*) FROM invitations") == 0

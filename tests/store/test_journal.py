@@ -9,10 +9,10 @@ import asyncpg
 import msgspec
 import pytest
 
-from laari.rules import terms
 from laari.rules.actors import Actor, sandbox_customer
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.banking.wallet_money import MoveMoney
+from laari.rules.limits.links_and_codes import INVITATION_LIFE
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.people.contact_changes import (
@@ -216,7 +216,7 @@ async def test_invitations_are_written_without_their_link(connection) -> None:
 async def test_an_expired_invitation_is_ended_by_the_service(dsn: str, connection) -> None:
     shop = await make_shop(connection)
     await with_people(connection, shop.merchant.id)
-    await purge_invitations(connection, datetime.now(UTC) + terms.INVITATION_LIFE)
+    await purge_invitations(connection, datetime.now(UTC) + INVITATION_LIFE)
     [ended] = await entries(connection, "invitation.expire")
     assert (ended["actor_kind"], ended["after"]) == ("service", None)
     assert (await look(dsn)).differences == []

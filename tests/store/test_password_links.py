@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from laari.rules import terms
+from laari.rules.limits.links_and_codes import PASSWORD_CODE_DIGITS, PASSWORD_LINK_LIFE
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import CustomerId, PersonId
@@ -112,7 +112,7 @@ async def test_a_link_expires_and_is_purged(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
     token = await password_link(connection, person, NOW)
-    late = NOW + terms.PASSWORD_LINK_LIFE
+    late = NOW + PASSWORD_LINK_LIFE
     assert (
         await password_links.find(connection, MASTER, token, late - timedelta(seconds=1)) == person
     )
@@ -154,7 +154,7 @@ async def test_a_customer_without_email_gets_a_code(connection: asyncpg.Connecti
     kind, recipient, values = await sent(connection)
     assert (kind, recipient) == ("password_code", "+9607771234")
     code = values["code"]
-    assert len(code) == terms.PASSWORD_CODE_DIGITS
+    assert len(code) == PASSWORD_CODE_DIGITS
     # The code needs the secret of its request, and the request needs the code.
     assert await exchange(connection, code, "another") is None
     assert await password_links.find(connection, MASTER, HANDLE, NOW) is None
@@ -191,7 +191,7 @@ async def test_a_code_expires(connection: asyncpg.Connection) -> None:
     customer = await new_customer(connection, mobile="7771234")
     await send(connection, customer)
     code = (await sent(connection))[2]["code"]
-    late = NOW + terms.PASSWORD_LINK_LIFE
+    late = NOW + PASSWORD_LINK_LIFE
     assert await exchange(connection, code, now=late) is None
 
 

@@ -11,7 +11,12 @@ import asyncpg
 import pyotp
 import pytest
 
-from laari.rules import terms
+from laari.rules.limits.second_factors import (
+    FACTOR_CODE_WITHIN,
+    FACTOR_FREE_FAILURES,
+    FACTOR_SET_UP_WITHIN,
+    RECOVERY_CODES,
+)
 from laari.rules.people.persons import NewLogin
 from laari.rules.people.second_factors import RemoveFactor, RenewRecoveryCodes, seed_context
 from laari.rules.records.people import PersonId
@@ -72,8 +77,8 @@ async def test_a_seed_counts_from_its_first_code_on(
     with pytest.raises(RefusedError, match="not valid"):
         await confirm(connection, whose, "000000", NOW)
     codes = await confirm(connection, whose, code, NOW)
-    assert len(set(codes)) == terms.RECOVERY_CODES
-    assert await second_factors.status(connection, whose) == (NOW, terms.RECOVERY_CODES)
+    assert len(set(codes)) == RECOVERY_CODES
+    assert await second_factors.status(connection, whose) == (NOW, RECOVERY_CODES)
     # The code of the set-up is used up, and the set-up is over.
     assert await check(connection, whose, code, NOW) is not None
     with pytest.raises(RefusedError, match="Start again"):
@@ -87,7 +92,7 @@ async def test_a_seed_counts_from_its_first_code_on(
 
 async def test_a_set_up_expires(connection: asyncpg.Connection, whose: PersonId) -> None:
     seed = await begin(connection, whose, NOW)
-    late = NOW + terms.FACTOR_SET_UP_WITHIN
+    late = NOW + FACTOR_SET_UP_WITHIN
     assert await second_factors.pending_seed(connection, KEY, whose, late, b"") is None
     code = pyotp.TOTP(seed).at(late)
     with pytest.raises(RefusedError, match="Start again"):
@@ -132,10 +137,7 @@ async def test_many_guesses_at_once_are_counted_each(factor: Factor) -> None:
         return wait
 
     waits = await asyncio.gather(*(attempt(number) for number in range(12)))
-    assert (
-        sorted(waits)
-        == [timedelta(0)] * (terms.FACTOR_FREE_FAILURES - 1) + [timedelta(minutes=1)] * 8
-    )
+    assert sorted(waits) == [timedelta(0)] * (FACTOR_FREE_FAILURES - 1) + [timedelta(minutes=1)] * 8
     # Not even the right code counts before the wait is over; then it does, and all is forgotten.
     assert await factor.check(factor.totp.at(NOW)) == timedelta(minutes=1)
     later = NOW + timedelta(minutes=1)
@@ -152,14 +154,14 @@ async def test_a_recovery_code_works_once(factor: Factor) -> None:
     assert await factor.check(second.replace("-", " ")) is None
     left = await second_factors.status(factor.connection, factor.whose)
     assert left is not None
-    assert left.recovery_codes == terms.RECOVERY_CODES - 2
+    assert left.recovery_codes == RECOVERY_CODES - 2
     # A recovery code takes no step of the phone.
     assert await factor.check(factor.totp.at(NOW)) is None
 
 
 async def test_new_recovery_codes_replace_the_old(factor: Factor) -> None:
     codes = await decided(factor.connection, RenewRecoveryCodes(OPERATOR, factor.whose), NOW)
-    assert len(codes) == terms.RECOVERY_CODES
+    assert len(codes) == RECOVERY_CODES
     assert await factor.check(factor.recovery[0]) == AT_ONCE
     assert await factor.check(codes[0]) is None
 
@@ -173,7 +175,7 @@ async def test_recovery_codes_are_of_one_person_and_not_readable(factor: Factor)
     assert refused == AT_ONCE
     plain = factor.recovery[0].replace("-", "")
     rows = await factor.connection.fetch("SELECT recovery_codes FROM second_factors")
-    assert [len(row[0]) for row in rows] == [terms.RECOVERY_CODES] * 2
+    assert [len(row[0]) for row in rows] == [RECOVERY_CODES] * 2
     assert sha256(plain.encode()).hexdigest() not in str(rows)
 
 
@@ -195,7 +197,7 @@ async def test_a_log_in_is_half_open_until_the_code(factor: Factor) -> None:
 
 async def test_a_half_open_session_does_not_last(factor: Factor) -> None:
     token = await opened(factor.connection, EMAIL, NOW)
-    late = NOW + terms.FACTOR_CODE_WITHIN
+    late = NOW + FACTOR_CODE_WITHIN
     assert await sessions.half_open(factor.connection, MASTER, token, late) is None
 
 
@@ -235,7 +237,7 @@ async def test_turning_it_off_removes_everything(factor: Factor) -> None:
 
 async def test_a_password_link_does_not_end_the_wait(factor: Factor) -> None:
     """Somebody who reads the person's emails would have one more guess with each link."""
-    for _ in range(terms.FACTOR_FREE_FAILURES):
+    for _ in range(FACTOR_FREE_FAILURES):
         refused = await factor.check("000000")
     assert refused == timedelta(minutes=1)
     token = await password_link(factor.connection, factor.whose, NOW)

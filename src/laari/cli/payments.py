@@ -20,9 +20,10 @@ from laari.cli.terminal.permission import needs
 from laari.cli.terminal.waiting import asked
 from laari.errors import LaariError
 from laari.process.open import Service
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.calendar import show_or_none
+from laari.rules.limits.texts import MAX_NOTE
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.payments.refunds import left_of
 from laari.rules.records.payments import Payment, Refund, RefundReason
@@ -74,7 +75,7 @@ def _described(refund: Refund) -> dict[str, object]:
     help="Refund this part. Default: all that is left.",
 )
 @click.option("--reason", type=click.Choice(get_args(RefundReason)), help="Kept with the refund.")
-@click.option("--note", type=fields.text(terms.MAX_NOTE), help="Kept with the refund.")
+@click.option("--note", type=fields.text(MAX_NOTE), help="Kept with the refund.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
 @json_option
 @needs("payments.refund")

@@ -9,12 +9,13 @@ from msgspec.structs import asdict
 from laari.operations.fields import Amount, BasisPoints, Field, Id, Text
 from laari.operations.merchants import MERCHANT
 from laari.operations.operation import Operation, Shape, Subject, command
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import read_details
 from laari.rules.banking.bank_file import MAX_HOLDER
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.limits.texts import MAX_DECISION, MAX_REASON
 from laari.rules.merchants.applications import (
     ApproveMerchant,
     LiveTerms,
@@ -115,7 +116,7 @@ REFUSE = Operation(
     "application.refuse",
     needs=RefuseApplication.permission,
     subject=APPLICATION,
-    fields=(Field("reason", Text(terms.MAX_DECISION), "Shown to the merchant."),),
+    fields=(Field("reason", Text(MAX_DECISION), "Shown to the merchant."),),
     run=command(_refuse),
     done="The application is refused. The merchant reads the reason.",
     about="""Refuse an application; the merchant can apply again.
@@ -149,12 +150,10 @@ APPROVE = Operation(
     needs=ApproveMerchant.permission,
     subject=MERCHANT,
     fields=(
-        Field("reason", Text(terms.MAX_DECISION), "Shown to the merchant.", "never"),
+        Field("reason", Text(MAX_DECISION), "Shown to the merchant.", "never"),
         Field("max_payment", Amount(1, MAX_PAYMENT_AMOUNT), "Largest payment in laari.", "never"),
         Field("minimum", Amount(1, MAX_MONEY), "Smallest payout in laari; default: 1.", "never"),
-        Field(
-            "hold", Text(terms.MAX_REASON), "Reason to pay out nothing; shown to it too.", "never"
-        ),
+        Field("hold", Text(MAX_REASON), "Reason to pay out nothing; shown to it too.", "never"),
         Field(
             "percent",
             BasisPoints(),

@@ -14,11 +14,11 @@ from laari.rules.banking.bank_statement import MAX_REFERENCE, StatementError
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.waiting_movements import Made
 from laari.rules.calendar import local_day
+from laari.rules.limits.texts import MAX_NOTE
 from laari.rules.money import MAX_MONEY
 from laari.rules.records.bank import BankLine, BankMovementKind
 from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.terms import MAX_NOTE
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked
 from laari.store.reads.money.float_days import float_of

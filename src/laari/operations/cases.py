@@ -7,10 +7,11 @@ from asyncpg import Connection
 
 from laari.operations.fields import Choice, Field, Id, Text
 from laari.operations.operation import Operation, Subject, command
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.limits.texts import MAX_CASE
 from laari.rules.people.cases import AnswerCase, Outcome
 from laari.store.reads.people import cases
 from laari.store.reads.people.cases import Reported
@@ -63,7 +64,7 @@ ANSWER = Operation(
     subject=CASE,
     fields=(
         Field("outcome", Choice(get_args(Outcome)), "Whether the customer was right."),
-        Field("answer", Text(terms.MAX_CASE), "The customer reads it."),
+        Field("answer", Text(MAX_CASE), "The customer reads it."),
     ),
     run=command(_answer),
     done="The case is answered. The customer gets the answer.",

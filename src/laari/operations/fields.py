@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from laari.rules import terms
 from laari.rules.calendar import read_timestamp
 from laari.rules.day_ranges import read_day
 from laari.rules.ids import read_id
+from laari.rules.limits.texts import MAX_REASON
 from laari.rules.money import BASIS_POINTS, MAX_MONEY, read_rufiyaa, rufiyaa
 from laari.rules.people.contacts import read_email
 
@@ -236,7 +236,7 @@ def read_form(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, o
 def reason(
     required: Literal["always", "on pages"] = "on pages", about: str = "Only operators see it."
 ) -> Field:
-    return Field("reason", Text(terms.MAX_REASON), about, required)
+    return Field("reason", Text(MAX_REASON), about, required)
 
 
 def flag(name: str, about: str) -> Field:

@@ -14,12 +14,12 @@ from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import AddBankAccount, read_details
 from laari.rules.banking.merchant_money import Funds, MoveFunds, SweepFees
 from laari.rules.banking.payouts import RequestPayout
+from laari.rules.limits.texts import MAX_REASON
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
 from laari.rules.records.bank import FeeSweep
 from laari.rules.records.payouts import Payout, PayoutTerms
 from laari.rules.records.tenants import Tenant
-from laari.rules.terms import MAX_REASON
 from laari.store.bank_statements import Ask
 from laari.store.reads.money.bank import earned_fees
 

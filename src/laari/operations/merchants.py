@@ -16,10 +16,10 @@ from laari.operations.fields import (
     reason,
 )
 from laari.operations.operation import Operation, Shape, Subject, command
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
+from laari.rules.limits.keys_and_rates import OLD_KEY_LONGEST_HOURS
 from laari.rules.merchants.fees import CancelFees, SetFees
 from laari.rules.merchants.keys import EndOldKey, NewKey, RotateKey
 from laari.rules.merchants.merchant_settings import (
@@ -241,9 +241,9 @@ ROTATE_KEY = Operation(
     fields=(
         Field(
             "overlap",
-            Number(0, terms.OLD_KEY_LONGEST_HOURS),
-            f"Hours until the old key stops working; at most {terms.OLD_KEY_LONGEST_HOURS} "
-            f"({terms.OLD_KEY_LONGEST_HOURS // 24} days).",
+            Number(0, OLD_KEY_LONGEST_HOURS),
+            f"Hours until the old key stops working; at most {OLD_KEY_LONGEST_HOURS} "
+            f"({OLD_KEY_LONGEST_HOURS // 24} days).",
             default="0",
         ),
         Field("mark", Text(100), of_page=True),

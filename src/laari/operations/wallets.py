@@ -12,11 +12,11 @@ from laari.rules.banking.bank_file import MAX_HOLDER
 from laari.rules.banking.wallet_money import MAX_SLIP, MovedMoney, MoveMoney
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.calendar import show as show_time
+from laari.rules.limits.texts import MAX_REASON
 from laari.rules.money import MAX_MONEY
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.payouts import Payout
 from laari.rules.records.wallets import Transaction
-from laari.rules.terms import MAX_REASON
 from laari.store.bank_statements import Ask
 from laari.store.reads import holders, tenants
 from laari.store.reads.holders import Holder

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from laari.rules import terms
 from laari.rules.calendar import LATEST
 from laari.rules.command import Command
+from laari.rules.limits.keys_and_rates import ACCESS_TOKEN_LIFE
 from laari.rules.merchants.scopes import SCOPES
 from laari.rules.needs import Needs
 from laari.rules.records.merchants import AccessToken
@@ -61,7 +61,7 @@ class IssueToken(Command[AccessToken]):
 
     def decide(self, world: World) -> AccessToken | Refusal:
         """No token outlives its client, which may have expired since it was looked up."""
-        expires_at = min(world.now + terms.ACCESS_TOKEN_LIFE, self.client_expires_at or LATEST)
+        expires_at = min(world.now + ACCESS_TOKEN_LIFE, self.client_expires_at or LATEST)
         if expires_at <= world.now:
             return refuse("unauthorized")
         token = AccessToken(

@@ -12,11 +12,11 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.errors import LaariError
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.idempotency import RETENTION
 from laari.rules.ids import first_id
+from laari.rules.limits.sessions_and_passwords import SESSION_IDLE
 from laari.store.people.acting import acting
 from laari.store.reads.listing import Position
 
@@ -59,7 +59,7 @@ async def purge_access_tokens(connection: Connection, now: datetime, most: int =
 
 async def purge_sessions(connection: Connection, now: datetime) -> None:
     """Purges ended sessions, and expired links for passwords and sign-ups."""
-    await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - terms.SESSION_IDLE)
+    await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - SESSION_IDLE)
     await connection.execute("DELETE FROM password_links WHERE expires_at < $1", now)
     await connection.execute("DELETE FROM customer_signups WHERE expires_at < $1", now)
 

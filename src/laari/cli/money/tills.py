@@ -8,8 +8,9 @@ from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.process.open import Service
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.calendar import show, show_or_none
+from laari.rules.limits.texts import MAX_NOTE
 from laari.rules.payments.tills import CloseTill
 from laari.rules.people.permissions import MAX_TILL
 from laari.rules.records.tenants import Mode
@@ -36,7 +37,7 @@ def _till(value: str) -> str:
 @click.argument("merchant_id")
 @click.argument("name", type=_till, metavar="TILL")
 @_mode
-@click.option("--note", type=fields.text(terms.MAX_NOTE), help="A note for the merchant's people.")
+@click.option("--note", type=fields.text(MAX_NOTE), help="A note for the merchant's people.")
 @operation
 @needs("tills.close")
 async def close(

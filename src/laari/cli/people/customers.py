@@ -28,13 +28,13 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.banking.wallet_money import CreateCustomer
 from laari.rules.calendar import show as show_time
+from laari.rules.limits.texts import MAX_CUSTOMER_NOTE
 from laari.rules.money import MAX_MONEY
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.customers import AddNote, SetLanguage
 from laari.rules.people.new_customers import CustomerDraft
 from laari.rules.records.messages import Language
 from laari.rules.records.tenants import Mode
-from laari.rules.terms import MAX_CUSTOMER_NOTE
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import click
 
-from laari.rules import terms
 from laari.rules.day_ranges import Days, read_day, read_month
 from laari.rules.ids import read_id
+from laari.rules.limits.texts import MAX_REASON
 from laari.rules.money import MAX_FEE_FIXED
 from laari.rules.people.contacts import read_email, read_mobile
 
@@ -53,7 +53,7 @@ def text(longest: int) -> Callable[[str], str]:
 
 
 name = text(255)
-reason = text(terms.MAX_REASON)
+reason = text(MAX_REASON)
 
 
 def secret(value: str) -> str:

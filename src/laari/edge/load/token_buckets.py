@@ -10,7 +10,7 @@ from hashlib import blake2b
 from math import inf
 from typing import NamedTuple
 
-from laari.rules.terms import Throttle
+from laari.rules.limits.throttle import Throttle
 
 SHARED_BYTES = 1 << 20  # the size of the shared file
 _SLOT_BYTES = 16  # a 64-bit hash of the key, then the bucket's time as a double

@@ -9,7 +9,8 @@ from laari.edge.merchant.lists import AFTER, LIMIT, PageQuery, page_body, read_w
 from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
+from laari.rules.limits.texts import MAX_NOTE
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records.payments import RefundReason
@@ -32,7 +33,7 @@ REFUND_BODY = Body(
     RefundDraft,
     described(amount("amount", 1, MAX_PAYMENT_AMOUNT), "In laari; default: all that is left."),
     choice("reason", get_args(RefundReason)),
-    described(text("note", terms.MAX_NOTE), "For you; the customer does not see it."),
+    described(text("note", MAX_NOTE), "For you; the customer does not see it."),
     name="RefundCreate",
     examples={
         "a part": {"amount": 5000, "reason": "requested_by_customer", "note": "One ticket returned"}

@@ -14,10 +14,10 @@ from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.tills.references import SCAN, is_reference
 from laari.http.messages import Reply
-from laari.rules import terms
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
 from laari.rules.ids import is_token
+from laari.rules.limits.tills import OFFLINE_DIGITS_SHOWN
 from laari.rules.merchants.offline import digits_of, minute_of, secret_context
 from laari.rules.payments.device_payments import PayWithDevice, running_day
 from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
@@ -134,7 +134,7 @@ async def _digits(request: CheckoutRequest, payment: Payment) -> str | None:
     paid_at, label, tenant = payment.paid_at, payment.terminal_label, request.asked.tenant
     if payment.status != "paid" or payment.refunded_amount or paid_at is None or label is None:
         return None
-    is_new = request.asked.now - paid_at < terms.OFFLINE_DIGITS_SHOWN
+    is_new = request.asked.now - paid_at < OFFLINE_DIGITS_SHOWN
     if not is_new or not is_reference(SCAN, payment.reference):
         return None
     till = await request.backend.ask(records.named, tenant.id, label)

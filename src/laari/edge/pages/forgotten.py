@@ -16,7 +16,12 @@ from laari.edge.pages.login import (
 from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules import terms
+from laari.rules.limits.links_and_codes import (
+    CODES_PER_ADDRESS,
+    LINKS_PER_ADDRESS,
+    LINKS_PER_PERSON,
+    LINKS_PER_PERSON_EVERYWHERE,
+)
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode, UsePasswordLink
 from laari.rules.records.people import CustomerId, Whose
@@ -34,11 +39,9 @@ async def ask(request: PageRequest, named: Named) -> str:
     throttle(
         request,
         [
-            throttle_bucket(terms.LINKS_PER_PERSON, "forgotten", address, named.identity),
-            throttle_bucket(
-                terms.LINKS_PER_PERSON_EVERYWHERE, "forgotten identity", named.identity
-            ),
-            throttle_bucket(terms.LINKS_PER_ADDRESS, "forgotten address", address),
+            throttle_bucket(LINKS_PER_PERSON, "forgotten", address, named.identity),
+            throttle_bucket(LINKS_PER_PERSON_EVERYWHERE, "forgotten identity", named.identity),
+            throttle_bucket(LINKS_PER_ADDRESS, "forgotten address", address),
         ],
     )
     began = time.monotonic()
@@ -53,7 +56,7 @@ async def ask(request: PageRequest, named: Named) -> str:
 async def exchange(request: PageRequest) -> str:
     """The token of a link for the form's `handle` and `code`."""
     address = client_prefix(request.http.client)
-    throttle(request, [throttle_bucket(terms.CODES_PER_ADDRESS, "forgotten code", address)])
+    throttle(request, [throttle_bucket(CODES_PER_ADDRESS, "forgotten code", address)])
     handle, code = request.form.get("handle", "")[:100], read_code(request.form.get("code", ""))
     digest = password_links.of_request(request.backend.master_key, handle)
     exchanged = await request.backend.spine.submit(ExchangeCode(digest, handle, code))

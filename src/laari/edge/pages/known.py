@@ -7,7 +7,7 @@ import hmac
 import secrets
 
 from laari.edge.pages.request import PageRequest
-from laari.rules import terms
+from laari.rules.limits.sessions_and_passwords import KNOWN_BROWSER_LIFE
 from laari.store.people.logins import Login
 from laari.store.secrets import derive
 
@@ -49,5 +49,5 @@ def remember_browser(request: PageRequest, login: Login) -> None:
     browser, marks = _read(request) or (secrets.token_hex(_ID_BYTES), [])
     mark = _mark(request, browser, login)
     kept = [mark, *(other for other in marks if other != mark)][:MOST_PEOPLE]
-    seconds = int(terms.KNOWN_BROWSER_LIFE.total_seconds())
+    seconds = int(KNOWN_BROWSER_LIFE.total_seconds())
     request.keep_cookie(COOKIE, ".".join([browser, *kept]), seconds)

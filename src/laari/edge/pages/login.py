@@ -12,8 +12,14 @@ from laari.edge.load.token_buckets import Bucket, throttle_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.client_addresses import client_prefix, neighbourhood
-from laari.rules import terms
 from laari.rules.actors import Actor
+from laari.rules.limits.sessions_and_passwords import (
+    CONFIRM_AFTER,
+    PASSWORD_DEMAND,
+    PASSWORDS_PER_ADDRESS,
+    PASSWORDS_PER_PERSON,
+    PASSWORDS_PER_PERSON_EVERYWHERE,
+)
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.log_ins import SetPassword
 from laari.rules.people.passwords import (
@@ -74,9 +80,9 @@ async def _log_in(
 ) -> Login:
     address = client_prefix(request.http.client)
     strangers = [
-        throttle_bucket(terms.PASSWORDS_PER_PERSON, "log-in", address, identity),
-        throttle_bucket(terms.PASSWORDS_PER_PERSON_EVERYWHERE, "log-in identity", identity),
-        throttle_bucket(terms.PASSWORDS_PER_ADDRESS, "log-in address", address),
+        throttle_bucket(PASSWORDS_PER_PERSON, "log-in", address, identity),
+        throttle_bucket(PASSWORDS_PER_PERSON_EVERYWHERE, "log-in identity", identity),
+        throttle_bucket(PASSWORDS_PER_ADDRESS, "log-in address", address),
     ]
     asked = demand(request)
     # A browser without marks is throttled before the person is looked up.
@@ -85,7 +91,7 @@ async def _log_in(
     login = await request.backend.ask(find)
     browser = known_browser(request, login)
     if browser is not None:
-        own = throttle_bucket(terms.PASSWORDS_PER_PERSON, "log-in browser", browser, identity)
+        own = throttle_bucket(PASSWORDS_PER_PERSON, "log-in browser", browser, identity)
         throttle(request, [own])
     elif shows_marks(request):
         throttle(request, strangers)
@@ -128,16 +134,16 @@ def demand(request: PageRequest) -> float:
     rates, client, now = request.backend.rates, request.http.client, time.monotonic()
     before = []
     for name in (client_prefix(client), neighbourhood(client)):
-        bucket = throttle_bucket(terms.PASSWORD_DEMAND, "log-in demand", name)
+        bucket = throttle_bucket(PASSWORD_DEMAND, "log-in demand", name)
         before.append(rates.used(bucket, now))
         rates.take(bucket, now)
     own, around = before
-    return math.ceil(own) + around / (2 * terms.PASSWORD_DEMAND.burst)
+    return math.ceil(own) + around / (2 * PASSWORD_DEMAND.burst)
 
 
 def is_fresh(request: PageRequest, session: Session) -> bool:
     """Whether the password was entered recently enough for payments and credentials."""
-    return request.now - session.authenticated_at <= terms.CONFIRM_AFTER
+    return request.now - session.authenticated_at <= CONFIRM_AFTER
 
 
 async def confirm(request: PageRequest, session: Session, *, always: bool = False) -> None:
@@ -147,7 +153,7 @@ async def confirm(request: PageRequest, session: Session, *, always: bool = Fals
     """
     if not always and is_fresh(request, session):
         return
-    own = throttle_bucket(terms.PASSWORDS_PER_PERSON, "log-in session", session.digest.hex())
+    own = throttle_bucket(PASSWORDS_PER_PERSON, "log-in session", session.digest.hex())
     throttle(request, [own])
     password_hash = await request.backend.ask(logins.password_hash_of, session.whose)
     refused = await _verify(request, password_hash, FIRST, "again_wrong")

@@ -12,10 +12,10 @@ from markupsafe import Markup, escape
 from laari.edge.pages.assets import URLS
 from laari.edge.pages.bidi import closed, escaped_json, isolated_value
 from laari.edge.pages.language import LANGUAGES, Language
-from laari.rules import terms
 from laari.rules.banking.banks import BANKS
 from laari.rules.calendar import MALDIVES, show, start_of
 from laari.rules.day_ranges import PRESETS
+from laari.rules.limits import tills
 from laari.rules.money import money_text, rufiyaa
 
 SLICE_REST_SECONDS = 0.004
@@ -107,7 +107,12 @@ _ENVIRONMENT = Environment(
     finalize=isolated_value,
 )
 _ENVIRONMENT.globals.update(
-    t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS, banks=BANKS, terms=terms
+    t=_text,
+    asset=URLS.__getitem__,
+    languages=LANGUAGES,
+    periods=PRESETS,
+    banks=BANKS,
+    till_limits=tills,
 )
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
 _ENVIRONMENT.filters.update(short_day=short_day, whole_day=_whole_day)

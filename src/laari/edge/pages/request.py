@@ -29,7 +29,7 @@ from laari.edge.pages.language import ENGLISH, Language, choose
 from laari.edge.pages.render import render
 from laari.errors import UnavailableError
 from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
-from laari.rules import terms
+from laari.rules.limits.sessions_and_passwords import SESSION_IDLE, SESSION_LIFE, SESSION_SEEN_EVERY
 from laari.rules.people.permissions import Permission
 from laari.rules.records.people import Whose
 from laari.rules.records.tenants import Mode
@@ -276,7 +276,7 @@ class PageRequest:
         return None
 
     def is_unseen(self, session: Session) -> bool:
-        return self.now - session.seen_at > terms.SESSION_SEEN_EVERY
+        return self.now - session.seen_at > SESSION_SEEN_EVERY
 
     async def note_seen(self, note: Callable[..., Awaitable[None]], *args: object) -> None:
         with suppress(UnavailableError, OutcomeUnknown):  # the next request notes it
@@ -319,7 +319,7 @@ class PageRequest:
 
     def keep_session(self, token: str) -> None:
         cookie = self._own_session_cookie
-        life = terms.SESSION_LIFE if self.page_alone is None else terms.SESSION_IDLE
+        life = SESSION_LIFE if self.page_alone is None else SESSION_IDLE
         self.keep_cookie(cookie, token, int(life.total_seconds()))
         self._cookies[self._cookie_name(cookie)] = token  # for a page in reply to this request
 

@@ -5,7 +5,7 @@ from laari.edge.input.warnings import WARNING_NAME
 from laari.edge.reference.operation import operation, query_parameters, refusals, response, shown
 from laari.edge.reference.schemas import Schemas
 from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WalletRead
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import WALLET_WINDOW_REQUESTS
 from laari.rules.refusals import RefusalCode
 from laari.rules.shapes.fields import TID_EXAMPLE
 from laari.rules.shapes.wallet import (
@@ -29,7 +29,7 @@ from laari.rules.shapes.wallet import (
 TAG: Schema = {
     "name": "Wallet",
     "description": "A personal account reads its own wallet with its API key. "
-    f"The limit is {terms.WALLET_WINDOW_REQUESTS} requests a minute over all "
+    f"The limit is {WALLET_WINDOW_REQUESTS} requests a minute over all "
     "three endpoints, with errors.",
 }
 

@@ -19,7 +19,7 @@ from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PAGING, Paging, unknown_cursor
 from laari.http.messages import Reply, Request, read_parameters
 from laari.http.router import Router
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import WALLET_WINDOW_REQUESTS
 from laari.rules.records.tenants import local_time
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import to_json
@@ -142,7 +142,7 @@ class WalletInterface:
         )
         if use is None:
             return refused(refuse("unauthorized", _why_no_access(request, key)))
-        if use.number > terms.WALLET_WINDOW_REQUESTS:
+        if use.number > WALLET_WINDOW_REQUESTS:
             return refused(refuse("rate_limited")._replace(retry_after=use.seconds_left))
         if endpoint is None:
             return refused(refuse("not_found"))

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.tills import REUSABLE_LINKS
 from laari.rules.merchants.access import busy, refusal_for
 from laari.rules.money import MAX_PAYMENT_AMOUNT, money_text
 from laari.rules.needs import Needs
@@ -62,8 +62,8 @@ class CreateReusableLink(TenantCommand[ReusableLink]):
         refusal = self._not_valid(world)
         if refusal is not None:
             return refusal
-        if count >= terms.REUSABLE_LINKS:
-            most = terms.REUSABLE_LINKS
+        if count >= REUSABLE_LINKS:
+            most = REUSABLE_LINKS
             return invalid("title", f"A shop has at most {most} reusable links. End one first.")
         link = ReusableLink(
             world.new_id(),

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command, TenantCommand
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.tills import PAIRING_LETTERS, PAIRING_LIFE, TILLS
 from laari.rules.master_key import bind
 from laari.rules.merchants.access import busy, refusal_for
 from laari.rules.merchants.offline import secret_context
@@ -90,8 +90,8 @@ class CreateTill(TenantCommand[Till]):
         for other in names:
             if same_name(other) == same_name(name):
                 return invalid("name", f"There is a till “{other}” already. Choose another name.")
-        if len(names) >= terms.TILLS:
-            return invalid("name", f"A shop has at most {terms.TILLS} tills.")
+        if len(names) >= TILLS:
+            return invalid("name", f"A shop has at most {TILLS} tills.")
         id = world.new_id()
         secret = _new_secret(world, id)
         till = Till(id, self.tenant.id, name, world.new_token(), world.now, secret)
@@ -194,8 +194,8 @@ class OfferPairing(TenantCommand[Pairing]):
             return NO_TILL
         if not till.active:
             return INACTIVE
-        code = world.new_letters(LETTERS, terms.PAIRING_LETTERS)
-        expires_at = world.now + terms.PAIRING_LIFE
+        code = world.new_letters(LETTERS, PAIRING_LETTERS)
+        expires_at = world.now + PAIRING_LIFE
         offered = replace(
             till, pairing_digest=world.digest(PAIRING, code), pairing_expires_at=expires_at
         )

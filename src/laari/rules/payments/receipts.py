@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from laari.rules import terms
 from laari.rules.command import Command
+from laari.rules.limits.links_and_codes import RECEIPTS_A_DAY
 from laari.rules.messages import ReceiptContent, send
 from laari.rules.needs import Needs
 from laari.rules.records.messages import Channel, Recipient
@@ -53,7 +53,7 @@ class SendReceipt(Command[Transaction]):
         reached = channels_to(customer.mode, customer.email, customer.mobile, world.channels)
         if self.channel not in reached:
             return refuse("conflict", "The service cannot reach you this way.")
-        if world.receipts_sent[self.customer_id] >= terms.RECEIPTS_A_DAY:
+        if world.receipts_sent[self.customer_id] >= RECEIPTS_A_DAY:
             return refuse("rate_limited", "You cannot have more receipts in one day.")
         world.receipts_sent[self.customer_id] += 1
         content = ReceiptContent(

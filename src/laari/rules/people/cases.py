@@ -6,10 +6,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.texts import OPEN_CASES
 from laari.rules.messages import CaseContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import lacks
@@ -51,7 +51,7 @@ class OpenCase(Command[Case]):
         assert line is not None
         if not can_be_reported(line, customer.mode) or self.tid in world.line_cases:
             return refuse("conflict", "This line has a case already, or cannot have one.")
-        if world.open_cases[self.customer_id] >= terms.OPEN_CASES:
+        if world.open_cases[self.customer_id] >= OPEN_CASES:
             return refuse("rate_limited", "You cannot have more open cases.")
         case = Case(world.new_id(), self.customer_id, self.tid, self.text, world.now)
         world.line_cases[self.tid] = case.id

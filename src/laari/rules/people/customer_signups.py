@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act
+from laari.rules.limits.links_and_codes import (
+    PASSWORD_CODE_ATTEMPTS,
+    PASSWORD_CODE_DIGITS,
+    PASSWORD_LINK_LIFE,
+)
 from laari.rules.messages import CodeContent, SignUpKnownContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.new_customers import (
@@ -53,7 +57,7 @@ class BeginSignUp(Command[None]):
             to = Recipient(None, self.mobile, known.language, known.customer_id)
             send(world, to, "signup_known", SignUpKnownContent(world.now))
             return
-        code = world.new_code(terms.PASSWORD_CODE_DIGITS)
+        code = world.new_code(PASSWORD_CODE_DIGITS)
         signup = CustomerSignUp(
             digest=world.digest(REQUEST, self.handle),
             mobile=self.mobile,
@@ -61,7 +65,7 @@ class BeginSignUp(Command[None]):
             password_hash=self.password_hash,
             language=self.language,
             code_digest=_code_digest(world, self.handle, self.mobile, code),
-            expires_at=world.now + terms.PASSWORD_LINK_LIFE,
+            expires_at=world.now + PASSWORD_LINK_LIFE,
         )
         world.customer_signups.add(signup.digest, signup)
         to = Recipient(None, self.mobile, self.language, None)
@@ -94,7 +98,7 @@ class FinishSignUp(Command[Customer]):
         signup = world.customer_signups.get(self.request_digest)
         if signup is None or signup.expires_at <= world.now:
             return refuse("not_found")
-        if signup.attempts >= terms.PASSWORD_CODE_ATTEMPTS:
+        if signup.attempts >= PASSWORD_CODE_ATTEMPTS:
             return refuse("not_found")
         given = _code_digest(world, self.handle, signup.mobile, self.code)
         if not hmac.compare_digest(signup.code_digest, given):

@@ -6,7 +6,13 @@ from urllib.parse import quote, urlencode
 
 import pyotp
 
-from laari.rules import terms
+from laari.rules.limits.second_factors import (
+    FACTOR_DRIFT_STEPS,
+    FACTOR_FIRST_WAIT,
+    FACTOR_FREE_FAILURES,
+    FACTOR_LONGEST_WAIT,
+    FACTOR_STEP_SECONDS,
+)
 
 DIGITS = 6
 SEED_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"  # base32
@@ -18,7 +24,7 @@ _GROUP = 5  # letters of each half of a recovery code
 
 
 def step_at(now: datetime) -> int:
-    return int(now.timestamp()) // terms.FACTOR_STEP_SECONDS
+    return int(now.timestamp()) // FACTOR_STEP_SECONDS
 
 
 def accepted_step(seed: str, code: str, now: datetime, last_step: int) -> int | None:
@@ -27,17 +33,17 @@ def accepted_step(seed: str, code: str, now: datetime, last_step: int) -> int | 
     All steps are compared, so that the time does not say which one fits.
     """
     totp, current = pyotp.HOTP(seed, digits=DIGITS), step_at(now)
-    steps = range(current - terms.FACTOR_DRIFT_STEPS, current + terms.FACTOR_DRIFT_STEPS + 1)
+    steps = range(current - FACTOR_DRIFT_STEPS, current + FACTOR_DRIFT_STEPS + 1)
     fitting = [s for s in steps if hmac.compare_digest(totp.at(s).encode(), code.encode())]
     return next((step for step in fitting if step > last_step), None)
 
 
 def wait_after(failures: int) -> timedelta:
     """How long the person has to wait after this many wrong codes in a row."""
-    doublings = failures - terms.FACTOR_FREE_FAILURES
+    doublings = failures - FACTOR_FREE_FAILURES
     if doublings < 0:
         return timedelta(0)
-    return min(terms.FACTOR_LONGEST_WAIT, terms.FACTOR_FIRST_WAIT * (1 << min(doublings, 20)))
+    return min(FACTOR_LONGEST_WAIT, FACTOR_FIRST_WAIT * (1 << min(doublings, 20)))
 
 
 def read_code(text: str) -> str:

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.links_and_codes import INVITATION_LIFE, INVITATIONS_A_DAY, OPEN_INVITATIONS
 from laari.rules.messages import InvitationContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.memberships import (
@@ -85,7 +85,7 @@ class InvitePerson(Command[Invited]):
         )
         if refusal is not None:
             return refusal
-        secret, expires_at = world.new_secret(), world.now + terms.INVITATION_LIFE
+        secret, expires_at = world.new_secret(), world.now + INVITATION_LIFE
         is_sent = self.language is not None and "email" in world.channels
         invitation = Invitation(
             merchant_id=self.place,
@@ -117,14 +117,14 @@ class InvitePerson(Command[Invited]):
             for each in invitations_of(world, self.place)
             if each.email != email and each.expires_at > world.now
         ]
-        if len(others) >= terms.OPEN_INVITATIONS:
-            message = f"A merchant has at most {terms.OPEN_INVITATIONS} open invitations."
+        if len(others) >= OPEN_INVITATIONS:
+            message = f"A merchant has at most {OPEN_INVITATIONS} open invitations."
             return refuse("conflict", message)
         mails = world.invitation_mails.get(email, ())
-        if sum(sent > world.now - _DAY for sent in mails) >= terms.INVITATIONS_A_DAY:
+        if sum(sent > world.now - _DAY for sent in mails) >= INVITATIONS_A_DAY:
             return refuse(
                 "conflict",
-                f"{email} got {terms.INVITATIONS_A_DAY} invitations in 24 hours. Try again later.",
+                f"{email} got {INVITATIONS_A_DAY} invitations in 24 hours. Try again later.",
             )
         return None
 

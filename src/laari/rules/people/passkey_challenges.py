@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from laari.rules import terms
+from laari.rules.limits.sessions_and_passwords import PASSKEY_CHALLENGE_LIFE
 from laari.rules.records.tenants import Mode
 
 PURPOSE = "passkey-challenge"  # of the code
@@ -57,7 +57,7 @@ def made_at(digest: Digest, challenge: bytes, bound: Bound, now: datetime) -> da
         return None
     moment = _EPOCH + int.from_bytes(told[:_MOMENT_BYTES], "big") * _MICROSECOND
     # In both directions: the clocks of two servers differ a little.
-    return moment if abs(now - moment) <= terms.PASSKEY_CHALLENGE_LIFE else None
+    return moment if abs(now - moment) <= PASSKEY_CHALLENGE_LIFE else None
 
 
 def _code(digest: Digest, told: bytes, bound: Bound) -> bytes:

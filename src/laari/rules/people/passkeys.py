@@ -12,10 +12,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.sessions_and_passwords import PASSKEYS
 from laari.rules.master_key import bind
 from laari.rules.messages import tell_access
 from laari.rules.needs import Needs
@@ -70,8 +70,8 @@ class AddPasskey(Command[Passkey]):
             return invalid("credential", "This authenticator cannot be used.")
         if self.credential in world.passkey_ids:
             return refuse("conflict", KNOWN)
-        if len(usable_passkeys(world, customer.id)) >= terms.PASSKEYS:
-            return refuse("rate_limited", f"You have {terms.PASSKEYS} passkeys, the maximum.")
+        if len(usable_passkeys(world, customer.id)) >= PASSKEYS:
+            return refuse("rate_limited", f"You have {PASSKEYS} passkeys, the maximum.")
         passkey = Passkey(
             id=world.new_id(),
             customer_id=customer.id,

@@ -12,10 +12,14 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, note
+from laari.rules.limits.links_and_codes import (
+    PASSWORD_CODE_ATTEMPTS,
+    PASSWORD_CODE_DIGITS,
+    PASSWORD_LINK_LIFE,
+)
 from laari.rules.master_key import bind
 from laari.rules.messages import CodeContent, LinkContent, reach, send
 from laari.rules.needs import Needs
@@ -61,12 +65,12 @@ class AskPasswordLink(Command[None]):
         reached = None if to is None else reach(to.email, to.mobile, world.channels)
         if to is None or reached is None:
             return
-        expires_at = world.now + terms.PASSWORD_LINK_LIFE
+        expires_at = world.now + PASSWORD_LINK_LIFE
         if reached[0] == "email":
             content = LinkContent(_issue_link(world, self.whose), expires_at)
             send(world, to, "password_link", content)
             return
-        code = world.new_code(terms.PASSWORD_CODE_DIGITS)
+        code = world.new_code(PASSWORD_CODE_DIGITS)
         _issue(
             world,
             self.whose,
@@ -99,7 +103,7 @@ class HandOverPasswordLink(Command[HandedOver]):
             reached = reach(to.email, to.mobile, world.channels)
         if reached is None and self.delivery == "message":
             return refuse("conflict", "The service cannot send a message to them.")
-        link, expires_at = _issue_link(world, self.whose), world.now + terms.PASSWORD_LINK_LIFE
+        link, expires_at = _issue_link(world, self.whose), world.now + PASSWORD_LINK_LIFE
         sent_to = None
         if to is not None and reached is not None:
             send(world, to, "password_link", LinkContent(link, expires_at))
@@ -125,7 +129,7 @@ class ExchangeCode(Command[str]):
         link = None if whose is None else world.password_links.get(whose.id)
         if link is None or not _is_valid(link, self.request_digest, world.now, world.digest):
             return refuse("not_found")
-        if link.code_digest is None or link.attempts >= terms.PASSWORD_CODE_ATTEMPTS:
+        if link.code_digest is None or link.attempts >= PASSWORD_CODE_ATTEMPTS:
             return refuse("not_found")
         given = _code_digest(world, self.handle, self.code)
         if not hmac.compare_digest(link.code_digest, given):
@@ -214,7 +218,7 @@ def _issue(world: World, whose: Whose, digest: bytes, code_digest: bytes | None)
         digest=digest,
         binding=bind(world.digest, digest, show_whose(whose)),
         code_digest=code_digest,
-        expires_at=world.now + terms.PASSWORD_LINK_LIFE,
+        expires_at=world.now + PASSWORD_LINK_LIFE,
     )
     rows = world.password_links
     if rows.get(whose.id) is None and not rows.is_locked(whose.id):

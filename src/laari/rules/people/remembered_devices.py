@@ -11,10 +11,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.master_key import bind
 from laari.rules.messages import tell_access
 from laari.rules.needs import Needs
@@ -64,8 +64,8 @@ class RememberDevice(Command[Remembered]):
             return CHANGED
         if not 1 <= len(self.name) <= MAX_NAME or not self.name.isprintable():
             return invalid("name", f"A name has 1 to {MAX_NAME} printable characters.")
-        if len(remembered_devices(world, customer.id)) >= terms.REMEMBERED_DEVICES:
-            most = terms.REMEMBERED_DEVICES
+        if len(remembered_devices(world, customer.id)) >= REMEMBERED_DEVICES:
+            most = REMEMBERED_DEVICES
             return refuse("rate_limited", f"You have {most} remembered devices, the maximum.")
         token = world.new_secret()
         digest = world.digest(TOKEN, token)
@@ -137,7 +137,7 @@ def owner_of(customer_id: UUID) -> str:
 
 def is_remembered(world: World, device: RememberedDevice, digest: bytes) -> bool:
     """Whether this locked row is in use, and was made by us for this token and its customer."""
-    is_young = world.now < device.added_at + terms.REMEMBERED_DEVICE_LIFE
+    is_young = world.now < device.added_at + REMEMBERED_DEVICE_LIFE
     binding = bind(world.digest, digest, owner_of(device.customer_id))
     is_ours = hmac.compare_digest(device.binding, binding)
     return device.ended_at is None and is_young and is_ours
@@ -148,7 +148,7 @@ def remembered_devices(world: World, customer_id: UUID) -> list[RememberedDevice
 
     A device that is too old makes room for another one.
     """
-    oldest = world.now - terms.REMEMBERED_DEVICE_LIFE
+    oldest = world.now - REMEMBERED_DEVICE_LIFE
     found = [world.remembered_devices[device_id] for device_id in world.devices_of[customer_id]]
     young = [device for device in found if device.added_at > oldest]
     return sorted(young, key=lambda device: (device.added_at, device.id))

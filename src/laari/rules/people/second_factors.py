@@ -10,10 +10,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.second_factors import FACTOR_SET_UP_WITHIN, RECOVERY_CODES
 from laari.rules.needs import Needs
 from laari.rules.people.factor_codes import (
     RECOVERY_LETTERS,
@@ -88,7 +88,7 @@ class ConfirmFactor(Command[list[str]]):
         if (
             factor is None
             or factor.confirmed_at is not None
-            or factor.created_at <= world.now - terms.FACTOR_SET_UP_WITHIN
+            or factor.created_at <= world.now - FACTOR_SET_UP_WITHIN
         ):
             return refuse("conflict", STARTED_AGAIN)
         seed = world.decrypt(
@@ -227,9 +227,7 @@ def _refused(wait: timedelta) -> Refusal:
 
 
 def _with_new_codes(world: World, factor: SecondFactor, act: Act) -> list[str]:
-    codes = [
-        world.new_letters(RECOVERY_LETTERS, RECOVERY_SIZE) for _ in range(terms.RECOVERY_CODES)
-    ]
+    codes = [world.new_letters(RECOVERY_LETTERS, RECOVERY_SIZE) for _ in range(RECOVERY_CODES)]
     digests = [_recovery_digest(world, factor.person_id, code) for code in codes]
     renewed = replace(factor, codes_made_at=world.now, recovery_codes=digests)
     write_setting(world, World.second_factors, renewed, act)

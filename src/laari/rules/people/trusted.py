@@ -1,7 +1,7 @@
 """Trusted people: a customer asks somebody who gets messages about large payments and the like.
 
 A thief who talks an old customer into paying cannot hide it from the other person. So both have to
-agree, and if the customer ends it, the messages go on for a day: `terms.TRUST_END`.
+agree, and if the customer ends it, the messages go on for a day: `TRUST_END`.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.links_and_codes import TRUST_END
 from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
@@ -162,7 +162,7 @@ class EndTrust(_Answer):
         """Both hear of it: the customer may not be the one who pressed."""
         if trust.ends_at is not None:
             return refuse("conflict", "It is ending already.")
-        ends_at = world.now + terms.TRUST_END
+        ends_at = world.now + TRUST_END
         ending = replace(trust, ends_at=ends_at)
         act = Act(self.actor, "trusted_person.end")
         write_setting(world, World.trusted_people, ending, act, mode=customer.mode)

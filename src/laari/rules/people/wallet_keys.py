@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from laari.rules import terms
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.keys_and_rates import WALLET_KEYS
 from laari.rules.needs import Needs
 from laari.rules.records.people import KeyCounts, WalletKey
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -24,7 +24,7 @@ CREATED_SINCE = (
     "A key was created after this form was shown, so no other key was created now. A key is shown "
     "only once: if you did not copy it, revoke it and create another one."
 )
-TOO_MANY = f"You have {terms.WALLET_KEYS} keys, the maximum. Revoke one first."
+TOO_MANY = f"You have {WALLET_KEYS} keys, the maximum. Revoke one first."
 
 
 def new_key(world: World) -> str:
@@ -64,7 +64,7 @@ class CreateWalletKey(Command[str]):
         made, usable = world.wallet_key_counts[self.account]
         if made != self.made_before:
             return refuse("conflict", CREATED_SINCE)
-        if usable >= terms.WALLET_KEYS:
+        if usable >= WALLET_KEYS:
             return invalid("name", TOO_MANY)
         secret = new_key(world)
         key = WalletKey(world.digest(PURPOSE, secret), self.account, self.name, world.now)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from asyncpg import Connection
 
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import USE_KNOWN_TO_SECONDS, WALLET_WINDOW_SECONDS
 
 
 class KeyUse(NamedTuple):
@@ -15,7 +15,7 @@ class KeyUse(NamedTuple):
     seconds_left: int  # until the window ends, at least 1
 
 
-_WINDOW = f"interval '{terms.WALLET_WINDOW_SECONDS} seconds'"
+_WINDOW = f"interval '{WALLET_WINDOW_SECONDS} seconds'"
 _STILL_OPEN = f"held.opened_at > excluded.opened_at - {_WINDOW}"
 
 # Requests of one account in one statement are numbered in their order. Windows are locked in the
@@ -39,7 +39,7 @@ WITH asked AS (
 ), noted AS (
     UPDATE wallet_keys SET last_used_at = now() FROM asked JOIN counted USING (account)
     WHERE wallet_keys.digest = asked.digest
-    AND (last_used_at < now() - interval '{terms.USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE
+    AND (last_used_at < now() - interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE
 )
 SELECT place, account, used - requests + nth AS number,
        greatest(1, ceil(extract(epoch FROM closes_at - clock_timestamp())))::bigint AS seconds_left

@@ -4,14 +4,14 @@ import asyncio
 import logging
 import time
 
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import USE_KNOWN_TO_SECONDS
 from laari.store.merchants.oauth import note_uses
 from laari.store.postgres.pool import Pool
 
 log = logging.getLogger(__name__)
 
 # For one client, per process. The statement writes once for all processes.
-TRY_EVERY_SECONDS = terms.USE_KNOWN_TO_SECONDS / 2
+TRY_EVERY_SECONDS = USE_KNOWN_TO_SECONDS / 2
 PAUSE_SECONDS = 0.1  # between two statements, so that each has several clients
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import USE_KNOWN_TO_SECONDS
 from laari.rules.merchants.keys import CLIENT_SECRET
 from laari.rules.records.tenants import Tenant
 from laari.store.reads import tenants
@@ -119,7 +119,7 @@ async def note_uses(connection: Connection, client_ids: list[str]) -> None:
     await connection.execute(
         "UPDATE oauth_clients SET last_used_at = now() WHERE id IN ("
         "SELECT id FROM oauth_clients WHERE id = ANY($1) AND (last_used_at < now() - "
-        f"interval '{terms.USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE "
+        f"interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE "
         "FOR NO KEY UPDATE SKIP LOCKED)",
         client_ids,
     )

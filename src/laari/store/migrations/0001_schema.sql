@@ -1960,7 +1960,7 @@ CREATE TRIGGER customer_identities_journal AFTER INSERT OR UPDATE OR DELETE ON c
 
 -- == First rows ===================================================================================
 
--- The tiers of a new installation: `DEFAULT_TIERS` of rules/terms.py, in laari. Their entries in the journal name the schema as the actor.
+-- The tiers of a new installation: `DEFAULT_TIERS` of rules/limits/default_tiers.py, in laari. Their entries in the journal name the schema as the actor.
 SELECT set_config(
     'laari.actor', '{"kind": "service", "name": "schema", "action": "tier.create"}', true
 );

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules import terms
 from laari.rules.actors import Payer
+from laari.rules.limits.second_factors import FACTOR_CODE_WITHIN
+from laari.rules.limits.sessions_and_passwords import SESSION_IDLE, SESSION_LIFE
 from laari.rules.records.messages import Language
 from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
 from laari.rules.records.tenants import Mode
@@ -77,8 +78,8 @@ async def of_customer(
         "JOIN wallets w ON w.customer_id = c.id "
         f"WHERE s.digest = $1 AND {_OPEN} AND (s.page IS NULL OR s.page = $4)",
         _whole(master, token),
-        now - terms.SESSION_IDLE,
-        now - terms.SESSION_LIFE,
+        now - SESSION_IDLE,
+        now - SESSION_LIFE,
         page,
     )
     if row is None:
@@ -97,8 +98,8 @@ async def of_person(
         "FROM sessions s JOIN persons p ON p.id = s.person_id "
         f"WHERE s.digest = $1 AND {_OPEN} AND NOT s.factor_due",
         _whole(master, token),
-        now - terms.SESSION_IDLE,
-        now - terms.SESSION_LIFE,
+        now - SESSION_IDLE,
+        now - SESSION_LIFE,
     )
     if row is None:
         return None
@@ -183,7 +184,7 @@ async def half_open(
         "SELECT person_id, binding FROM sessions "
         "WHERE digest = $1 AND factor_due AND created_at > $2",
         held,
-        now - terms.FACTOR_CODE_WITHIN,
+        now - FACTOR_CODE_WITHIN,
     )
     if row is None:
         return None
@@ -228,8 +229,8 @@ async def seen_at_merchant(
         f"WHERE s.person_id = $1 AND {_OPEN} AND s.merchant_id = $4 "
         f"AND $4 <> ALL (s.ended_for) ORDER BY s.seen_at DESC LIMIT {MOST_LISTED}",
         whose.id,
-        now - terms.SESSION_IDLE,
-        now - terms.SESSION_LIFE,
+        now - SESSION_IDLE,
+        now - SESSION_LIFE,
         merchant_id,
     )
     return [ListedSession(*row) for row in rows]
@@ -259,8 +260,8 @@ async def list_of(
         f"WHERE {table_of(whose).column} = $1 AND {_OPEN} AND NOT factor_due "
         f"ORDER BY digest = $4 DESC, seen_at DESC LIMIT {MOST_LISTED}",
         whose.id,
-        now - terms.SESSION_IDLE,
-        now - terms.SESSION_LIFE,
+        now - SESSION_IDLE,
+        now - SESSION_LIFE,
         this,
     )
     return [OwnSession(*row) for row in rows]

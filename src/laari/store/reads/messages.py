@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules import terms
+from laari.rules.limits.links_and_codes import INVITATIONS_A_DAY, RECEIPTS_A_DAY
 from laari.rules.records.messages import Channel, Language, MessageKind, MessageStatus
 from laari.store.reads.webhook_states import MAX_COUNTED
 
@@ -45,7 +45,7 @@ async def invitations_to(connection: Connection, recipient: str) -> tuple[dateti
         "SELECT created_at FROM messages WHERE kind = 'invitation' AND recipient = $1 "
         "ORDER BY created_at DESC LIMIT $2",
         recipient,
-        terms.INVITATIONS_A_DAY,
+        INVITATIONS_A_DAY,
     )
     return tuple(row["created_at"] for row in rows)
 
@@ -56,7 +56,7 @@ async def receipts_of(connection: Connection, customer_id: UUID) -> int:
         "SELECT count(*) FROM (SELECT FROM messages WHERE kind = 'receipt' AND customer_id = $1 "
         "AND created_at > now() - interval '24 hours' LIMIT $2) AS sent",
         customer_id,
-        terms.RECEIPTS_A_DAY,
+        RECEIPTS_A_DAY,
     )
     return found
 

@@ -9,7 +9,8 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
+from laari.rules.limits.texts import MAX_REASON
 from laari.rules.people.contact_changes import (
     CancelContactChange,
     ConfirmContactChange,
@@ -41,7 +42,7 @@ async def _request(request: OperatorRequest, holder: Holder) -> Reply:
     value = READERS[contact](request.form.get("value", ""))
     if value is None:
         raise RefusedForm(422, NOT_VALID[contact])
-    reason = request.text_of("reason", terms.MAX_REASON)
+    reason = request.text_of("reason", MAX_REASON)
     change = await request.submit(
         RequestContactChange(
             request.actor,
@@ -74,7 +75,7 @@ async def _confirm(request: OperatorRequest, holder: Holder) -> Reply:
         contact,
         change_id,
         code=code,
-        reason=request.text_of("reason", terms.MAX_REASON) if code is None else None,
+        reason=request.text_of("reason", MAX_REASON) if code is None else None,
         delay=timedelta(hours=request.backend.settings.contact_delay_hours),
     )
     await request.submit(command)
@@ -83,7 +84,7 @@ async def _confirm(request: OperatorRequest, holder: Holder) -> Reply:
 
 async def _cancel(request: OperatorRequest, holder: Holder) -> Reply:
     contact, change_id = _change_of(request)
-    reason = request.text_of("reason", terms.MAX_REASON)
+    reason = request.text_of("reason", MAX_REASON)
     await request.submit(
         CancelContactChange(request.actor, holder.customer_id, contact, change_id, reason)
     )

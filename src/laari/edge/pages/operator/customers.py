@@ -13,10 +13,11 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
 from laari.http.messages import Reply
 from laari.operations import customers as operations
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
+from laari.rules.limits.texts import MAX_CUSTOMER_NOTE
 from laari.rules.money import rufiyaa
 from laari.rules.people.customers import AddNote
 from laari.rules.people.identities import DOCUMENTS, FACTS, Identity
@@ -176,10 +177,10 @@ def page_of(holder: Holder) -> str:
 
 async def _add_note(request: OperatorRequest, holder: Holder) -> Reply:
     text = request.form.get("note", "").replace("\r\n", "\n").strip()
-    if not 1 <= len(text) <= terms.MAX_CUSTOMER_NOTE or not all(
+    if not 1 <= len(text) <= MAX_CUSTOMER_NOTE or not all(
         c.isprintable() or c == "\n" for c in text
     ):
-        raise RefusedForm(422, f"A note has 1 to {terms.MAX_CUSTOMER_NOTE} printable characters.")
+        raise RefusedForm(422, f"A note has 1 to {MAX_CUSTOMER_NOTE} printable characters.")
     await request.submit(AddNote(request.actor, holder.customer_id, text))
     return request.redirect(page_of(holder), done="noted")
 

@@ -5,8 +5,8 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
-from laari.rules import terms
 from laari.rules.calendar import local_day
+from laari.rules.limits.texts import MAX_REASON
 from laari.rules.people.identities import (
     FACTS,
     MAX_NUMBER,
@@ -24,13 +24,13 @@ async def _enter(request: OperatorRequest, holder: Holder) -> Reply:
     identity = read_identity(request.form, local_day(request.now))
     if isinstance(identity, str):
         raise RefusedForm(422, identity)
-    reason = request.text_of("reason", terms.MAX_REASON)
+    reason = request.text_of("reason", MAX_REASON)
     await request.submit(EnterIdentity(request.actor, holder.customer_id, identity, reason))
     return request.redirect(page_of(holder), done="identity")
 
 
 async def _view(request: OperatorRequest, holder: Holder) -> Reply:
-    reason = request.text_of("reason", terms.MAX_REASON)
+    reason = request.text_of("reason", MAX_REASON)
     found = await request.submit(ViewIdentity(request.actor, holder.customer_id, reason))
     return await show_page(request, holder, found)
 
@@ -46,7 +46,7 @@ async def _compare(request: OperatorRequest, holder: Holder) -> Reply:
 
 
 async def _remove(request: OperatorRequest, holder: Holder) -> Reply:
-    reason = request.text_of("reason", terms.MAX_REASON)
+    reason = request.text_of("reason", MAX_REASON)
     if not await request.submit(RemoveIdentity(request.actor, holder.customer_id, reason)):
         raise RefusedForm(409, NONE_KEPT)
     return request.redirect(page_of(holder), done="unidentified")

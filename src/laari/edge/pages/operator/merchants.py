@@ -15,8 +15,8 @@ from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect, masked
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
+from laari.rules.limits.texts import MAX_DECISION
 from laari.rules.records.tenants import Mode, local_time
-from laari.rules.terms import MAX_DECISION
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
 from laari.store.reads import fees, payments, tenants, webhook_states

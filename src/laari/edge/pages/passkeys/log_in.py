@@ -14,7 +14,7 @@ from laari.edge.pages.login import confirm as confirm_by_password
 from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules import terms
+from laari.rules.limits.sessions_and_passwords import PASSKEY_CHALLENGE_LIFE, PASSWORDS_PER_ADDRESS
 from laari.rules.people.passkey_challenges import RANDOM_BYTES, Bound, ForLogIn, new_challenge
 from laari.rules.people.passkeys import UsePasskey
 from laari.rules.records.people import CustomerId
@@ -27,7 +27,7 @@ from laari.store.reads.people import passkeys
 from laari.store.reads.people.passkeys import WithPassword
 from laari.store.secrets import keys_of
 
-TIMEOUT = int(terms.PASSKEY_CHALLENGE_LIFE.total_seconds() * 1000)  # milliseconds
+TIMEOUT = int(PASSKEY_CHALLENGE_LIFE.total_seconds() * 1000)  # milliseconds
 VERIFIED = "required"  # the user: a finger, a face or a PIN
 
 
@@ -87,7 +87,7 @@ def _login_of(found: WithPassword) -> Login:
 async def _answered(request: PageRequest, mode: Mode, problem: str) -> WithPassword:
     """The passkey that has answered the challenge in this browser and on this page."""
     address = client_prefix(request.http.client)
-    throttle(request, [throttle_bucket(terms.PASSWORDS_PER_ADDRESS, "passkey address", address)])
+    throttle(request, [throttle_bucket(PASSWORDS_PER_ADDRESS, "passkey address", address)])
     rank, used, found = demand(request), read_used(request.form), None
     if used is not None:
         found = await request.backend.ask(passkeys.by_credential, used.credential)

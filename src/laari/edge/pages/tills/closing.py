@@ -7,7 +7,8 @@ from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.tills.counter import CashierRequest, CounterRequest, DeviceRequest
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
+from laari.rules.limits.texts import MAX_NOTE
 from laari.rules.people.permissions import Permission
 from laari.rules.records.tills import OpenTill
 from laari.rules.refusals import Refusal
@@ -32,7 +33,7 @@ async def close(request: CounterRequest) -> Reply:
         return request.go(f"{request.counter}/closings/{shown_id(outcome.closing)}")
     text = request.language.text
     if outcome.field == "note":
-        raise RefusedForm(422, text("counter.note_long", most=terms.MAX_NOTE))
+        raise RefusedForm(422, text("counter.note_long", most=MAX_NOTE))
     raise RefusedForm(409, text("counter.close_meanwhile"))
 
 

@@ -16,8 +16,8 @@ from laari.edge.pages.tills.counter import SALE_LIFE, make_sale, read_amount
 from laari.edge.pages.tills.references import LINK, SCAN, new_reference
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules import terms
 from laari.rules.ids import is_token
+from laari.rules.limits.tills import TILL_SALES, TILL_SALES_PER_ADDRESS
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records.merchants import ReusableLink
 from laari.rules.records.tenants import Tenant, local_time
@@ -122,8 +122,8 @@ async def pay(request: CodeRequest) -> Reply:
     throttle(
         request,
         [
-            throttle_bucket(terms.TILL_SALES_PER_ADDRESS, "till sale", address),
-            throttle_bucket(terms.TILL_SALES, "till sales", request.code.id),
+            throttle_bucket(TILL_SALES_PER_ADDRESS, "till sale", address),
+            throttle_bucket(TILL_SALES, "till sales", request.code.id),
         ],
     )
     draft = PaymentDraft(

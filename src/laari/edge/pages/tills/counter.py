@@ -20,10 +20,12 @@ from laari.edge.pages.tills.shell import HOME, shell_of
 from laari.edge.resources import PAYMENTS
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
+from laari.rules.limits.sessions_and_passwords import SESSION_SEEN_EVERY
+from laari.rules.limits.tills import PAIRINGS_PER_ADDRESS, TILL_DEVICE_LIFE
 from laari.rules.merchants.offline import secret_context
 from laari.rules.merchants.tills import PairDevice
 from laari.rules.money import MAX_PAYMENT_AMOUNT, read_rufiyaa
@@ -135,7 +137,7 @@ class DeviceRequest(CounterRequest):
         self.device, self.tenant = device, device.tenant
         self.tenant_now = local_time(self.now, device.tenant)
         seen = device.last_seen_at
-        if seen is None or self.now - seen > terms.SESSION_SEEN_EVERY:
+        if seen is None or self.now - seen > SESSION_SEEN_EVERY:
             await self.note_seen(till_devices.note_seen, device.digest, self.now)
         if not device.tenant.active:
             return self.json({"status": ENDED}) if access.polled else self.page("closed.html", 403)
@@ -209,13 +211,13 @@ async def ask_code(request: PairingRequest) -> Reply:
 
 async def pair(request: PairingRequest) -> Reply:
     address = client_prefix(request.http.client)
-    throttle(request, [throttle_bucket(terms.PAIRINGS_PER_ADDRESS, "pairing", address)])
+    throttle(request, [throttle_bucket(PAIRINGS_PER_ADDRESS, "pairing", address)])
     digest = records.code_digest(request.backend.master_key, request.form.get("code", "")[:20])
     name = device_of(request.http.headers.get(b"user-agent", "")) or ""
     paired = await request.backend.spine.submit(PairDevice(digest, name, request.http.client))
     if isinstance(paired, Refusal):
         raise RefusedForm(422, request.language.text("counter.not_paired"))
-    life = int(terms.TILL_DEVICE_LIFE.total_seconds())
+    life = int(TILL_DEVICE_LIFE.total_seconds())
     request.keep_cookie(request.session_cookie, paired.token, life)
     return request.go(HOME)
 

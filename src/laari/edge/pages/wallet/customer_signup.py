@@ -18,8 +18,13 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules import terms
 from laari.rules.actors import Actor
+from laari.rules.limits.links_and_codes import (
+    CODES_PER_ADDRESS,
+    LINKS_PER_ADDRESS,
+    LINKS_PER_PERSON,
+    LINKS_PER_PERSON_EVERYWHERE,
+)
 from laari.rules.people.contacts import read_mobile
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.factor_codes import read_code
@@ -60,9 +65,9 @@ async def begin(request: SignUpVisitor) -> Reply:
         raise request.refused("signup.weak")
     address = client_prefix(request.http.client)
     buckets = [
-        throttle_bucket(terms.LINKS_PER_PERSON, "wallet sign-up", address, mobile),
-        throttle_bucket(terms.LINKS_PER_PERSON_EVERYWHERE, "wallet sign-up mobile", mobile),
-        throttle_bucket(terms.LINKS_PER_ADDRESS, "wallet sign-up address", address),
+        throttle_bucket(LINKS_PER_PERSON, "wallet sign-up", address, mobile),
+        throttle_bucket(LINKS_PER_PERSON_EVERYWHERE, "wallet sign-up mobile", mobile),
+        throttle_bucket(LINKS_PER_ADDRESS, "wallet sign-up address", address),
     ]
     throttle(request, buckets)
     password_hash = await hash_new_password(request, LAST)
@@ -86,7 +91,7 @@ async def show_code(request: SignUpVisitor) -> Reply:
 
 async def finish(request: SignUpVisitor) -> Reply:
     address = client_prefix(request.http.client)
-    throttle(request, [throttle_bucket(terms.CODES_PER_ADDRESS, "wallet sign-up code", address)])
+    throttle(request, [throttle_bucket(CODES_PER_ADDRESS, "wallet sign-up code", address)])
     handle = request.form.get("handle", "")[:100]
     command = FinishSignUp(
         Actor("service", "sign-up", address=request.http.client),

@@ -10,8 +10,13 @@ from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect, masked
+from laari.rules.limits.links_and_codes import (
+    LINKS_PER_ADDRESS,
+    LINKS_PER_PERSON,
+    LINKS_PER_PERSON_EVERYWHERE,
+)
 from laari.rules.people.contact_changes import (
     BY_CUSTOMER,
     CancelContactChange,
@@ -97,9 +102,9 @@ async def change(request: WalletRequest) -> Reply:
     throttle(
         request,
         [
-            throttle_bucket(terms.LINKS_PER_PERSON, "own contact", own),
-            throttle_bucket(terms.LINKS_PER_PERSON_EVERYWHERE, "new contact", value),
-            throttle_bucket(terms.LINKS_PER_ADDRESS, "new contact address", address),
+            throttle_bucket(LINKS_PER_PERSON, "own contact", own),
+            throttle_bucket(LINKS_PER_PERSON_EVERYWHERE, "new contact", value),
+            throttle_bucket(LINKS_PER_ADDRESS, "new contact address", address),
         ],
     )
     command = RequestContactChange(

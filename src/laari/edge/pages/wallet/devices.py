@@ -6,7 +6,8 @@ from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.passkeys import read_name
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
+from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.people.remembered_devices import MAX_NAME, ForgetDevice, RememberDevice
 from laari.rules.refusals import Refusal
 from laari.store.people import logins
@@ -32,11 +33,11 @@ async def remember(request: WalletRequest) -> Reply:
         RememberDevice(request.actor, customer.customer_id, name, password_hash, limit)
     )
     if not isinstance(outcome, Refusal):
-        seconds = int(terms.REMEMBERED_DEVICE_LIFE.total_seconds())
+        seconds = int(REMEMBERED_DEVICE_LIFE.total_seconds())
         request.keep_cookie(DEVICE, outcome.token, seconds)
         return request.go(f"{PASSWORD}?done=device")
     if outcome.code == "rate_limited":
-        raise RefusedForm(422, text("devices.too_many", count=terms.REMEMBERED_DEVICES))
+        raise RefusedForm(422, text("devices.too_many", count=REMEMBERED_DEVICES))
     raise RefusedForm(outcome.status, text("devices.not_remembered"), outcome.retry_after)
 
 

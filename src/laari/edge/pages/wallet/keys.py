@@ -7,7 +7,7 @@ from laari.edge.pages.request import RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.wallet.request import WalletRequest
 from laari.http.messages import Reply
-from laari.rules import terms
+from laari.rules.limits.keys_and_rates import WALLET_KEYS
 from laari.rules.people.wallet_keys import MAX_NAME, CreateWalletKey, RevokeWalletKey
 from laari.rules.refusals import Refusal
 from laari.store.reads.people import wallet_keys
@@ -45,7 +45,7 @@ async def create(request: WalletRequest) -> Reply:
     if made.code == "conflict":
         raise RefusedForm(409, request.language.text("keys.created_since"))
     if made.field is not None:
-        raise RefusedForm(422, request.language.text("keys.too_many", count=terms.WALLET_KEYS))
+        raise RefusedForm(422, request.language.text("keys.too_many", count=WALLET_KEYS))
     raise RefusedForm(made.status, request.language.text("approval.busy"), made.retry_after)
 
 

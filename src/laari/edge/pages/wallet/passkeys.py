@@ -13,7 +13,8 @@ from laari.edge.pages.passkeys.log_in import TIMEOUT, VERIFIED, busy, challenge,
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
+from laari.rules.limits.sessions_and_passwords import PASSKEYS
 from laari.rules.people.passkey_challenges import ForAdding
 from laari.rules.people.passkeys import MAX_NAME, AddPasskey, EndPasskey
 from laari.rules.records.people import Passkey
@@ -101,7 +102,7 @@ async def add(request: WalletRequest) -> Reply:
     if not isinstance(outcome, Refusal):
         return request.go(f"{PASSWORD}?done=passkey")
     if outcome.code == "rate_limited":
-        raise RefusedForm(422, text("passkeys.too_many", count=terms.PASSKEYS))
+        raise RefusedForm(422, text("passkeys.too_many", count=PASSKEYS))
     raise RefusedForm(outcome.status, text("passkeys.not_added"), outcome.retry_after)
 
 

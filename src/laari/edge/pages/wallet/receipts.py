@@ -8,8 +8,9 @@ from laari.edge.pages.request import Access, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletRequest
 from laari.http.messages import Reply
-from laari.rules import terms
 from laari.rules.ids import is_tid
+from laari.rules.limits.links_and_codes import RECEIPTS_A_DAY
+from laari.rules.limits.texts import MAX_CASE, OPEN_CASES
 from laari.rules.payments.receipts import SendReceipt, channels_to
 from laari.rules.people.cases import OpenCase, can_be_reported
 from laari.rules.records.messages import Channel
@@ -78,14 +79,14 @@ async def show(request: LineRequest) -> Reply:
 async def report(request: LineRequest) -> Reply:
     """Opens a case on the operator's desk."""
     text = " ".join(request.form.get("text", "").split())
-    if not 1 <= len(text) <= terms.MAX_CASE or not text.isprintable():
-        raise RefusedForm(422, request.language.text("case.no_text", most=terms.MAX_CASE))
+    if not 1 <= len(text) <= MAX_CASE or not text.isprintable():
+        raise RefusedForm(422, request.language.text("case.no_text", most=MAX_CASE))
     customer = request.customer
     outcome = await request.backend.spine.submit(
         OpenCase(request.actor, customer.customer_id, customer.account, request.line.tid, text)
     )
     if isinstance(outcome, Refusal) and outcome.code == "rate_limited":
-        words = request.language.text("case.enough", count=terms.OPEN_CASES)
+        words = request.language.text("case.enough", count=OPEN_CASES)
         raise RefusedForm(outcome.status, words)
     # After a refusal, the page shows the case that another tab has opened.
     return request.go(f"{request.address}#case")
@@ -108,7 +109,7 @@ async def send(request: LineRequest) -> Reply:
     if not isinstance(outcome, Refusal):
         return request.go(f"{request.address}?sent={channel}")
     if outcome.code == "rate_limited":
-        words = request.language.text("receipt.enough", count=terms.RECEIPTS_A_DAY)
+        words = request.language.text("receipt.enough", count=RECEIPTS_A_DAY)
         raise RefusedForm(outcome.status, words)
     name = "receipt.unreachable" if outcome.code == "conflict" else "approval.busy"
     raise RefusedForm(outcome.status, request.language.text(name))

@@ -8,7 +8,8 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.account import show_password
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
-from laari.rules import ids, terms
+from laari.rules import ids
+from laari.rules.limits.links_and_codes import LINKS_PER_PERSON, LINKS_PER_PERSON_EVERYWHERE
 from laari.rules.money import MAX_MONEY, read_rufiyaa
 from laari.rules.people.contacts import read_mobile
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust
@@ -30,8 +31,8 @@ async def ask(request: WalletRequest) -> Reply:
     throttle(
         request,
         [
-            throttle_bucket(terms.LINKS_PER_PERSON, "trusted person", own.hex),
-            throttle_bucket(terms.LINKS_PER_PERSON_EVERYWHERE, "asked to be trusted", mobile),
+            throttle_bucket(LINKS_PER_PERSON, "trusted person", own.hex),
+            throttle_bucket(LINKS_PER_PERSON_EVERYWHERE, "asked to be trusted", mobile),
         ],
     )
     outcome = await request.backend.spine.submit(

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules import terms
 from laari.rules.actors import Payer
+from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE
 from laari.rules.people.remembered_devices import TOKEN, owner_of
 from laari.rules.records.people import DeviceDay
 from laari.rules.records.tenants import Mode
@@ -34,7 +34,7 @@ async def of_customer(
         f"FROM remembered_devices d WHERE customer_id = $1 AND {_USABLE} "
         "ORDER BY added_at DESC, id",
         customer_id,
-        now - terms.REMEMBERED_DEVICE_LIFE,
+        now - REMEMBERED_DEVICE_LIFE,
     )
     return [ListedDevice(**row) for row in rows]
 
@@ -92,7 +92,7 @@ async def session(
         "JOIN customers c ON c.id = d.customer_id JOIN wallets w ON w.customer_id = c.id "
         f"WHERE d.digest = $1 AND {_USABLE}",
         derive(master, TOKEN, token),
-        now - terms.REMEMBERED_DEVICE_LIFE,
+        now - REMEMBERED_DEVICE_LIFE,
     )
     if row is None:
         return None

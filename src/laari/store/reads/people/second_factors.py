@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules import terms
+from laari.rules.limits.second_factors import FACTOR_SET_UP_WITHIN
 from laari.rules.people.second_factors import seed_context
 from laari.rules.records.people import PersonId
 from laari.store.secrets import opened
@@ -37,7 +37,7 @@ async def pending_seed(
         "SELECT seed_encrypted FROM second_factors "
         "WHERE person_id = $1 AND confirmed_at IS NULL AND created_at > $2",
         whose.id,
-        now - terms.FACTOR_SET_UP_WITHIN,
+        now - FACTOR_SET_UP_WITHIN,
     )
     if encrypted is None:
         return None

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules import terms
+from laari.rules.limits.tills import TILL_DEVICE_LIFE
 from laari.rules.merchants.tills import DEVICE, PAIRING, bound_to, read_code
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.tills import Till
@@ -54,7 +54,7 @@ async def of_tenant(connection: Connection, tenant_id: int, now: datetime) -> li
         "AND d.ended_at IS NULL AND d.paired_at > $2) FROM tills WHERE tenant_id = $1 "
         "ORDER BY NOT active, name",
         tenant_id,
-        now - terms.TILL_DEVICE_LIFE,
+        now - TILL_DEVICE_LIFE,
     )
     return [ListedTill(Till(*till), devices) for *till, devices in rows]
 
@@ -80,7 +80,7 @@ async def devices(connection: Connection, till_id: UUID, now: datetime) -> list[
         "AND ended_at IS NULL AND paired_at > $2 "
         "ORDER BY coalesce(last_seen_at, paired_at) DESC, digest",
         till_id,
-        now - terms.TILL_DEVICE_LIFE,
+        now - TILL_DEVICE_LIFE,
     )
     return [ListedDevice(**row) for row in rows]
 
@@ -103,7 +103,7 @@ async def session(
         "JOIN tenant_details d ON d.id = l.tenant_id "
         "WHERE v.digest = $1 AND v.ended_at IS NULL AND v.paired_at > $2 AND l.active",
         derive(master, DEVICE, token),
-        now - terms.TILL_DEVICE_LIFE,
+        now - TILL_DEVICE_LIFE,
     )
     if row is None:
         return None

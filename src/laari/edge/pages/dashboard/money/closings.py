@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from laari.edge.pages.request import PageRequest
-from laari.rules import ids, terms
+from laari.rules import ids
 from laari.rules.actors import Actor, name_for_merchants
+from laari.rules.limits.texts import MAX_NOTE
 from laari.rules.payments.tills import CloseTill
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.tills import TillClosing
@@ -31,8 +32,8 @@ async def close_till(
 ) -> Closed | Refusal:
     """Closes the till with the note of the form, if its number is still the next one."""
     note = request.form.get("note", "").strip()
-    if len(note) > terms.MAX_NOTE:
-        return invalid("note", f"The note must have at most {terms.MAX_NOTE} characters.")
+    if len(note) > MAX_NOTE:
+        return invalid("note", f"The note must have at most {MAX_NOTE} characters.")
     shown = request.form.get("number", "")
     number = int(shown) if shown.isascii() and shown.isdecimal() and len(shown) < 19 else None
     command = CloseTill(tenant, till, actor, note or None, number)
