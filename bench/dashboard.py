@@ -16,8 +16,9 @@ from laari.rules.actors import Actor
 from laari.rules.people.memberships import AddMember
 from laari.rules.people.persons import NewLogin
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import logins
 from laari.store.secrets import load_master_key
 
 EMAIL = "bench@laari.test"

@@ -25,7 +25,7 @@ from campaigns.attacks import READERS
 from laari.engine.embedded import embedded_server
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import Role
-from laari.store.people import sessions
+from laari.store.counters import sessions
 from laari.store.postgres.pool import Connection
 from tests import people
 from tests.actors import OPERATOR, change

@@ -8,7 +8,7 @@ from laari.rules.actors import Actor
 from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.people.remembered_devices import RememberDevice, Remembered
 from laari.rules.records.people import CustomerId
-from laari.store.people import logins
+from laari.store.reads.people import logins
 from tests.actors import MASTER
 from tests.people import decided
 

@@ -9,8 +9,8 @@ from laari.rules.actors import Actor
 from laari.rules.people.log_ins import ResetPassword, SetPassword
 from laari.rules.people.password_links import HandOverPasswordLink, UsePasswordLink
 from laari.rules.records.people import CustomerId, Whose
-from laari.store.people import logins, sessions
-from laari.store.reads.people import password_links, persons
+from laari.store.counters import sessions
+from laari.store.reads.people import logins, password_links, persons
 from tests.actors import MASTER, OPERATOR
 from tests.people import RefusedError, decided
 

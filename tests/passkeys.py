@@ -28,7 +28,7 @@ from laari.rules.people.passkey_challenges import (
 )
 from laari.rules.people.passkeys import AddPasskey, UsePasskey
 from laari.rules.records.people import CustomerId, Passkey
-from laari.store.people import logins
+from laari.store.reads.people import logins
 from laari.store.secrets import keys_of
 from tests.actors import MASTER
 from tests.people import decided

@@ -21,11 +21,10 @@ from laari.rules.money import fee_for
 from laari.settings import read_settings
 from laari.store.audit import audit
 from laari.store.merchants import merchants, oauth
-from laari.store.people import logins
 from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
-from laari.store.reads.people import wallet_keys
+from laari.store.reads.people import logins, wallet_keys
 from tests.actors import OPERATOR, change
 from tests.making import make_customer, make_merchant
 

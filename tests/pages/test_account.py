@@ -8,8 +8,8 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-from laari.store.people import logins
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import logins
 from tests.actors import change
 from tests.logins import whose
 from tests.pages.forms import token_in

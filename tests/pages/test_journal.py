@@ -23,7 +23,7 @@ from laari.rules.merchants.tills import CreateTill
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import PersonId, show_whose
-from laari.store.people import sessions
+from laari.store.counters import sessions
 from laari.store.reads import tenants
 from laari.store.reads.people import persons
 from tests import people, shops

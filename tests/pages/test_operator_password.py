@@ -13,8 +13,9 @@ from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.people.permissions import WITHOUT_PASSWORD
 from laari.rules.records.people import OperatorRole
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import logins
 from tests.logins import whose
 from tests.pages.factors import with_factor
 from tests.pages.operators import PASSWORD, Desk, desk_of, new_operator

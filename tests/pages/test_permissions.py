@@ -13,7 +13,7 @@ from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules.people.permissions import may
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import MerchantRole
-from laari.store.people import logins
+from laari.store.counters import sessions
 from laari.store.people.passwords import nobodys_hash
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import memberships
@@ -265,7 +265,7 @@ async def test_an_export_ends_with_the_access(service: Service, owner: Owner, wa
         elif way == "sessions ended":
             await people.end_sessions(*change)
         else:
-            await logins.end_all(connection, found.person_id)
+            await sessions.end_all(connection, found.person_id)
     gone.set_result(None)
     with pytest.raises(httpx.RemoteProtocolError):
         await asyncio.wait_for(reading, timedelta(seconds=60).total_seconds())

@@ -19,10 +19,10 @@ from laari.rules.people.contact_changes import (
 )
 from laari.rules.records.people import ContactChange, ContactKind, CustomerId
 from laari.rules.refusals import Refusal
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import contact_changes
-from laari.store.reads.people import password_links
+from laari.store.reads.people import logins, password_links
 from laari.store.secrets import derive
 from tests.actors import MASTER, OPERATOR
 from tests.actors import change as change_by_hand

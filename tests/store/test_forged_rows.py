@@ -16,10 +16,10 @@ from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import CustomerId, PersonId
 from laari.rules.tokens import IssueToken
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters import sessions
 from laari.store.merchants import oauth
-from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
-from laari.store.reads.people import customer_signups, invitations, password_links
+from laari.store.reads.people import customer_signups, invitations, logins, password_links
 from laari.store.secrets import derive
 from tests import shops
 from tests.actors import MASTER, OPERATOR, change

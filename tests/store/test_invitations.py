@@ -12,10 +12,10 @@ from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.messages import InvitationContent
 from laari.rules.people.invitations import Offer
 from laari.rules.records.people import PersonId
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations
-from laari.store.reads.people import invitations, memberships, persons, second_factors
+from laari.store.reads.people import invitations, logins, memberships, persons, second_factors
 from laari.store.reads.people.invitations import OpenInvitation
 from tests import people
 from tests.actors import MASTER, OPERATOR

@@ -31,10 +31,8 @@ from laari.rules.world import World
 from laari.store.audit.covered import TABLES
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
+from laari.store.counters import failed_logins
 from laari.store.merchants import merchants
-from laari.store.people import (
-    failed_logins,
-)
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_addresses, purge_invitations

@@ -3,8 +3,8 @@
 import pytest
 
 from laari.rules.records.tenants import Mode
-from laari.store.people import logins
 from laari.store.postgres.pool import connection_to
+from laari.store.reads.people import logins
 from tests.actors import OPERATOR
 from tests.making import make_customer
 

@@ -11,9 +11,9 @@ from laari.rules.merchants.merchant_settings import RequireFactor
 from laari.rules.people.invitations import Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import PersonId
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.postgres.connect import connect
-from laari.store.reads.people import memberships, persons
+from laari.store.reads.people import logins, memberships, persons
 from tests import people
 from tests.actors import MASTER, OPERATOR, change
 from tests.logins import opened

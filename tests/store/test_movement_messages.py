@@ -24,7 +24,7 @@ from laari.rules.records.messages import MessageChoice, MessageKind
 from laari.rules.records.people import CustomerId, PersonId, show_whose
 from laari.rules.refusals import Refusal
 from laari.store import movement_messages
-from laari.store.people.notices import Outbox
+from laari.store.outbox.notices import Outbox
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import message_choices
 from tests import shops

@@ -21,7 +21,7 @@ from laari.rules.people.persons import NewLogin
 from laari.rules.people.second_factors import RemoveFactor, RenewRecoveryCodes, seed_context
 from laari.rules.records.people import PersonId
 from laari.store import secrets
-from laari.store.people import sessions
+from laari.store.counters import sessions
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import second_factors
 from tests.actors import MASTER, OPERATOR

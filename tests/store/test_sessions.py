@@ -8,10 +8,10 @@ import asyncpg
 import pytest
 
 from laari.rules.records.people import CustomerId, PersonId
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions
-from laari.store.reads.people import memberships
+from laari.store.reads.people import logins, memberships
 from laari.store.secrets import derive
 from tests.actors import MASTER, OPERATOR, change
 from tests.logins import opened, reset_password, set_password, whose
@@ -70,8 +70,8 @@ async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> Non
     ]
     assert [session is not None for session in left] == [False, False, False, True]
     await opened(connection, customer.id, NOW)
-    assert await logins.end_all(connection, CustomerId(customer.id)) == 1
-    assert await logins.end_all(connection, CustomerId(customer.id)) == 0
+    assert await sessions.end_all(connection, CustomerId(customer.id)) == 1
+    assert await sessions.end_all(connection, CustomerId(customer.id)) == 0
     assert await sessions.of_customer(connection, MASTER, other, NOW) is not None
 
 

@@ -33,8 +33,8 @@ from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
+from laari.store.counters.sessions import PersonSession
 from laari.store.people.passwords import new_password
-from laari.store.people.sessions import PersonSession
 from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 
 ENDPOINT = Endpoint(

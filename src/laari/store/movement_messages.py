@@ -37,7 +37,7 @@ from laari.rules.records.messages import MessageChoice, MessageKind, Recipient
 from laari.rules.world import World
 from laari.store.batch.save import save
 from laari.store.ledger.seals import require_not_moved, xid_horizon
-from laari.store.people.notices import Outbox
+from laari.store.outbox.notices import Outbox
 from laari.store.reads.figures import FINDING
 from laari.store.secrets import keys_of
 

@@ -14,7 +14,7 @@ from laari.store import movement_messages, purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import daily_figures
-from laari.store.people.notices import Outbox
+from laari.store.outbox.notices import Outbox
 from laari.store.postgres.pool import Connection, Pool, open_pool
 from laari.workers import contacts, expiry, fees, purging, sealing
 from laari.workers.messages import sms

@@ -26,7 +26,7 @@ from laari.rules.records.payments import Payment, Refund
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
-from laari.store.people.sessions import CustomerSession
+from laari.store.counters.sessions import CustomerSession
 from laari.store.reads import refunds
 from laari.store.reads.people import remembered_devices
 from laari.store.reads.people.remembered_devices import DeviceSession

@@ -21,7 +21,7 @@ from laari.rules.lifecycle import shown_state
 from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import Tenant, local_time
 from laari.rules.refusals import Refusal
-from laari.store.people.sessions import CustomerSession
+from laari.store.counters.sessions import CustomerSession
 
 # An older result is looked at as a receipt, and nobody is redirected from it. A page that polls
 # notices the end within 15 seconds.

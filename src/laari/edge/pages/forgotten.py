@@ -26,8 +26,8 @@ from laari.rules.people.factor_codes import read_code
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode, UsePasswordLink
 from laari.rules.records.people import CustomerId, Whose
 from laari.rules.refusals import Refusal
-from laari.store.people.logins import Login
 from laari.store.reads.people import password_links
+from laari.store.reads.people.logins import Login
 from laari.store.secrets import new_secret
 
 REPLY_SECONDS = 0.3  # longer than the look-up and the writes take

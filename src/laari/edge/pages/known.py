@@ -8,7 +8,7 @@ import secrets
 
 from laari.edge.pages.request import PageRequest
 from laari.rules.limits.sessions_and_passwords import KNOWN_BROWSER_LIFE
-from laari.store.people.logins import Login
+from laari.store.reads.people.logins import Login
 from laari.store.secrets import derive
 
 COOKIE = "laari-known"

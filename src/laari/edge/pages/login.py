@@ -32,10 +32,11 @@ from laari.rules.people.passwords import (
 from laari.rules.people.second_factors import CheckFactor
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
-from laari.store.people import logins, sessions
-from laari.store.people.logins import Login
+from laari.store.counters import sessions
+from laari.store.counters.sessions import PersonSession, Session
 from laari.store.people.passwords import nobodys_hash
-from laari.store.people.sessions import PersonSession, Session
+from laari.store.reads.people import logins
+from laari.store.reads.people.logins import Login
 
 WRONG = 422  # the status of a password that does not fit
 _PROBLEMS = {TOO_SHORT: "short", TOO_LONG: "long", COMMON: "common"}  # of a new password

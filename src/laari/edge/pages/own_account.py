@@ -20,7 +20,7 @@ from laari.rules.people.second_factors import (
 )
 from laari.rules.records.people import PersonId
 from laari.rules.refusals import Refusal
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.reads.people import message_choices, second_factors
 
 ISSUER = "Laari"
@@ -70,7 +70,7 @@ async def log_out(request: PersonVisitor) -> Reply:
 
 async def log_out_everywhere(request: PersonRequest) -> Reply:
     """For a lost device, or a browser that was left open."""
-    await request.backend.write(logins.end_all, request.person.whose)
+    await request.backend.write(sessions.end_all, request.person.whose)
     return await log_out(request)
 
 

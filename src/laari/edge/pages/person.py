@@ -19,8 +19,8 @@ from laari.rules.people.permissions import Permission, may
 from laari.rules.people.second_factors import CheckFactor
 from laari.rules.records.people import PersonId
 from laari.rules.refusals import Refusal
-from laari.store.people import sessions
-from laari.store.people.sessions import PersonSession
+from laari.store.counters import sessions
+from laari.store.counters.sessions import PersonSession
 from laari.store.reads.people.memberships import Place
 
 T = TypeVar("T")

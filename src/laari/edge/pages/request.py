@@ -35,13 +35,14 @@ from laari.rules.records.people import Whose
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown
-from laari.store.people import devices, sessions
-from laari.store.people.sessions import (
+from laari.store.counters import sessions
+from laari.store.counters.sessions import (
     CustomerSession,
     Opened,
     PersonSession,
     Session,
 )
+from laari.store.people import devices
 from laari.store.secrets import derive
 
 MAX_FIELDS = 50  # of a query or a form

@@ -6,8 +6,9 @@ from asyncpg import Connection
 
 from laari.rules.messages import DeviceContent
 from laari.rules.records.people import Whose
-from laari.store.people import notices, sessions
-from laari.store.people.sessions import Opened
+from laari.store.counters import sessions
+from laari.store.counters.sessions import Opened
+from laari.store.outbox import notices
 
 UNKNOWN = "unknown"
 

@@ -10,9 +10,9 @@ from laari.rules.people.permissions import Permission, may
 from laari.rules.people.second_factors import CheckFactor
 from laari.rules.records.people import PersonId
 from laari.store.batch.inside import decide_inside
-from laari.store.people import failed_logins, logins
+from laari.store.counters import failed_logins
 from laari.store.people.passwords import nobodys_hash, password_fits
-from laari.store.reads.people import memberships
+from laari.store.reads.people import logins, memberships
 from laari.store.secrets import keys_of
 
 

@@ -22,7 +22,7 @@ from laari.store import movement_messages
 from laari.store.merchants.merchants import open_secret
 from laari.store.outbox import deliveries
 from laari.store.outbox.deliveries import Attempt, LeasedDelivery
-from laari.store.people.notices import Outbox
+from laari.store.outbox.notices import Outbox
 from laari.store.postgres.deadlines import Watch
 from laari.store.postgres.pool import Connection, connection_to
 from laari.workers.pause import pause

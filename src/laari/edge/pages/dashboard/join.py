@@ -11,11 +11,11 @@ from laari.rules.actors import Actor
 from laari.rules.people.invitations import JOIN, AcceptInvitation
 from laari.rules.records.people import PersonId
 from laari.rules.refusals import Refusal
+from laari.store.counters.sessions import PersonSession
 from laari.store.merchants import merchants
-from laari.store.people.logins import Login
-from laari.store.people.sessions import PersonSession
 from laari.store.reads.people import invitations
 from laari.store.reads.people.invitations import OpenInvitation
+from laari.store.reads.people.logins import Login
 
 
 class JoinRequest(DashboardVisitor):

@@ -23,7 +23,7 @@ from laari.rules.day_ranges import read_day
 from laari.rules.journal import changes, for_merchant
 from laari.rules.records.journal import JournalEntry
 from laari.rules.refusals import Refusal, invalid
-from laari.store.people import failed_logins
+from laari.store.counters import failed_logins
 from laari.store.reads import journal
 from laari.store.reads.journal import Filter, JournalPage, JournalPlace
 

@@ -14,7 +14,7 @@ from laari.rules.people.memberships import EndSessionsAt, RemoveMember, SetRole,
 from laari.rules.people.permissions import MAX_TILL
 from laari.rules.records.messages import Language
 from laari.rules.records.people import MerchantRole, PersonId
-from laari.store.people import sessions
+from laari.store.counters import sessions
 from laari.store.reads.people import invitations, memberships
 from laari.store.reads.people.memberships import Member
 

@@ -18,10 +18,10 @@ from laari.operations.merchants import END_OLD_KEY, RENAME
 from laari.rules.people.permissions import Permission, may
 from laari.rules.records.tenants import Mode, Tenant, local_time
 from laari.rules.refusals import Refusal
+from laari.store.counters import sessions
+from laari.store.counters.sessions import PersonSession
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
-from laari.store.people import sessions
-from laari.store.people.sessions import PersonSession
 from laari.store.reads import tenants
 from laari.store.reads.people import memberships
 from laari.store.reads.people.memberships import Place

@@ -10,9 +10,9 @@ from laari.http.messages import Reply
 from laari.rules.people.contacts import read_email
 from laari.rules.people.passwords import password_problem
 from laari.rules.refusals import Refusal
-from laari.store.people import logins
-from laari.store.people.sessions import PersonSession
+from laari.store.counters.sessions import PersonSession
 from laari.store.reads import tenants
+from laari.store.reads.people import logins
 
 NO_NAME = f"The shop needs a name of 1 to {MAX_NAME} printable characters."
 

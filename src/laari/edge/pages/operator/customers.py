@@ -26,7 +26,7 @@ from laari.rules.records.people import CustomerId
 from laari.rules.records.tenants import local_time
 from laari.rules.records.wallets import Transaction
 from laari.rules.wallets import counted
-from laari.store.people.sessions import list_of
+from laari.store.counters.sessions import list_of
 from laari.store.reads import authorizations, contact_changes, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder

@@ -16,7 +16,7 @@ from laari.operations.every import OPERATIONS
 from laari.rules.people.password_links import HandOverPasswordLink
 from laari.rules.people.permissions import WITHOUT_PASSWORD, Permission
 from laari.rules.records.people import PersonId, Whose
-from laari.store.people import sessions
+from laari.store.counters import sessions
 from laari.store.reads.people import memberships
 from laari.store.reads.people.memberships import Place
 

@@ -20,10 +20,10 @@ from laari.rules.people.passkeys import UsePasskey
 from laari.rules.records.people import CustomerId
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
-from laari.store.people import sessions
-from laari.store.people.logins import Login
-from laari.store.people.sessions import CustomerSession
+from laari.store.counters import sessions
+from laari.store.counters.sessions import CustomerSession
 from laari.store.reads.people import passkeys
+from laari.store.reads.people.logins import Login
 from laari.store.reads.people.passkeys import WithPassword
 from laari.store.secrets import keys_of
 

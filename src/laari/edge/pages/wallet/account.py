@@ -16,7 +16,7 @@ from laari.rules.people.remembered_devices import ForgetDevices
 from laari.rules.records.messages import Language
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
-from laari.store.people import logins, sessions
+from laari.store.counters import sessions
 from laari.store.reads.people import message_choices, trusted
 
 
@@ -56,7 +56,7 @@ async def log_out_everywhere(request: WalletRequest) -> Reply:
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
         raise RefusedForm(outcome.status, request.language.text("login.busy"), outcome.retry_after)
-    await request.backend.write(logins.end_all, request.customer.whose)
+    await request.backend.write(sessions.end_all, request.customer.whose)
     return await log_out(request)
 
 

@@ -32,8 +32,8 @@ from laari.rules.people.passwords import password_problem
 from laari.rules.records.messages import Language
 from laari.rules.records.people import CustomerId
 from laari.rules.refusals import Refusal
-from laari.store.people.logins import Login
 from laari.store.reads.people import customer_signups
+from laari.store.reads.people.logins import Login
 from laari.store.secrets import new_secret
 
 MAX_NAME = 255

@@ -10,8 +10,7 @@ from laari.rules import ids
 from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.people.remembered_devices import MAX_NAME, ForgetDevice, RememberDevice
 from laari.rules.refusals import Refusal
-from laari.store.people import logins
-from laari.store.reads.people import remembered_devices
+from laari.store.reads.people import logins, remembered_devices
 from laari.store.reads.people.remembered_devices import ListedDevice
 
 

@@ -19,9 +19,8 @@ from laari.rules.people.passkey_challenges import ForAdding
 from laari.rules.people.passkeys import MAX_NAME, AddPasskey, EndPasskey
 from laari.rules.records.people import Passkey
 from laari.rules.refusals import Refusal
-from laari.store.people import logins
 from laari.store.reads import holders
-from laari.store.reads.people import passkeys
+from laari.store.reads.people import logins, passkeys
 
 
 async def own_passkeys(request: WalletRequest) -> list[Passkey]:

@@ -14,7 +14,7 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.records.authorizations import Authorization
 from laari.rules.records.payments import PaymentRequest
-from laari.store.people.sessions import CustomerSession
+from laari.store.counters.sessions import CustomerSession
 from laari.store.reads.listing import Position
 
 PAGE = 20  # rows of a list

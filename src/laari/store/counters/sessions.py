@@ -15,7 +15,7 @@ from laari.rules.limits.sessions_and_passwords import SESSION_IDLE, SESSION_LIFE
 from laari.rules.records.messages import Language
 from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
 from laari.rules.records.tenants import Mode
-from laari.store.people.logins import table_of
+from laari.store.reads.people.logins import table_of
 from laari.store.secrets import bind, derive, is_bound, new_secret
 
 MOST_LISTED = 50  # a person with very many sessions would stop the process that renders them
@@ -233,7 +233,7 @@ async def seen_at_merchant(
         now - SESSION_LIFE,
         merchant_id,
     )
-    return [ListedSession(*row) for row in rows]
+    return [ListedSession(**row) for row in rows]
 
 
 class OwnSession(NamedTuple):
@@ -256,7 +256,8 @@ async def list_of(
 ) -> list[OwnSession]:
     """The newest open sessions of a customer or a person, this one first, then the last seen."""
     rows = await connection.fetch(
-        f"SELECT {_ID}, created_at, seen_at, address, device, page, digest = $4 FROM sessions s "
+        f"SELECT {_ID} AS id, created_at, seen_at, address, device, page, digest = $4 AS is_this "
+        "FROM sessions s "
         f"WHERE {table_of(whose).column} = $1 AND {_OPEN} AND NOT factor_due "
         f"ORDER BY digest = $4 DESC, seen_at DESC LIMIT {MOST_LISTED}",
         whose.id,
@@ -264,7 +265,7 @@ async def list_of(
         now - SESSION_LIFE,
         this,
     )
-    return [OwnSession(*row) for row in rows]
+    return [OwnSession(**row) for row in rows]
 
 
 async def end_one(connection: Connection, whose: Whose, session_id: str) -> bool:
@@ -275,6 +276,13 @@ async def end_one(connection: Connection, whose: Whose, session_id: str) -> bool
         session_id,
     )
     return ended is not None
+
+
+async def end_all(connection: Connection, whose: Whose) -> int:
+    ended = await connection.fetch(
+        f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 RETURNING true", whose.id
+    )
+    return len(ended)
 
 
 async def end_others(connection: Connection, whose: Whose, this: bytes) -> None:

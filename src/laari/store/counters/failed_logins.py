@@ -13,8 +13,8 @@ from asyncpg import Connection
 
 from laari.rules.calendar import local_day
 from laari.rules.records.people import Whose
-from laari.store.people.logins import table_of
 from laari.store.postgres.pool import Pool
+from laari.store.reads.people.logins import table_of
 
 log = logging.getLogger(__name__)
 
@@ -79,4 +79,4 @@ async def of_merchant(connection: Connection, merchant_id: str, limit: int) -> l
         merchant_id,
         limit,
     )
-    return [FailedDay(*row) for row in rows]
+    return [FailedDay(**row) for row in rows]

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import asyncpg
 from asyncpg import Connection
 
 from laari.rules.records.people import CustomerId, PersonId, Whose
@@ -45,14 +46,18 @@ async def of_customer(
         email,
         vpa,
     )
-    return None if row is None else Login(CustomerId(row[0]), *row[1:])
+    return None if row is None else _login(CustomerId(row["id"]), row)
 
 
 async def of_person(connection: Connection, email: str) -> Login | None:
     row = await connection.fetchrow(
         "SELECT id, password_hash, password_first FROM persons WHERE email = $1", email
     )
-    return None if row is None else Login(PersonId(row[0]), *row[1:])
+    return None if row is None else _login(PersonId(row["id"]), row)
+
+
+def _login(whose: Whose, row: asyncpg.Record) -> Login:
+    return Login(whose, row["password_hash"], row["password_first"])
 
 
 async def password_hash_of(connection: Connection, whose: Whose) -> str | None:
@@ -60,10 +65,3 @@ async def password_hash_of(connection: Connection, whose: Whose) -> str | None:
         f"SELECT password_hash FROM {table_of(whose).name} WHERE id = $1", whose.id
     )
     return password_hash
-
-
-async def end_all(connection: Connection, whose: Whose) -> int:
-    ended = await connection.fetch(
-        f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 RETURNING true", whose.id
-    )
-    return len(ended)
