@@ -236,7 +236,8 @@ SENTENCES = {
         f"{_minutes(OFFLINE_TRIES_WITHIN)} minutes are {_OFFLINE_DAY} a day",
         f"At most {live.MOST_WAITING:,} requests wait in a process",
         f"one statement each {live.LOOK_SECONDS:g} seconds",
-        f"asks again after {WORDS[int(live.WAIT_SECONDS)]} seconds",
+        f"{live.WAIT_SECONDS * (1 - live.SPREAD):g} to "
+        f"{live.WAIT_SECONDS * (1 + live.SPREAD):g} seconds",
     ],
     "testing-your-shop.md": [f"may create {SANDBOX_SIGNUPS_PER_MINUTE} a minute"],
 }
