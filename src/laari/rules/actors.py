@@ -34,6 +34,11 @@ class Actor(Struct, frozen=True):
         return self.kind in OPERATOR_KINDS
 
 
+def themselves(customer_id: UUID, address: str | None = None) -> Actor:
+    """This customer, who is logged in."""
+    return Actor("customer", show_id(CUSTOMER, customer_id), address=address)
+
+
 def is_themselves(actor: Actor, customer_id: UUID) -> bool:
     """Whether the actor is this customer, who is logged in."""
     return (actor.kind, actor.name) == ("customer", show_id(CUSTOMER, customer_id))

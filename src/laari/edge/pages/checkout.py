@@ -6,17 +6,19 @@ An overdue payment is shown as expired and left as it is.
 from datetime import timedelta
 from uuid import UUID
 
-from laari.edge.pages.cookies import DEVICE
+from laari.edge.pages.cookies import DEVICE, DEVICE_OFFERED
 from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes
 from laari.edge.pages.login import is_fresh
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.tills.references import SCAN, is_reference
+from laari.edge.pages.wallet.devices import remember_device, suggested_name
 from laari.http.messages import Reply
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
 from laari.rules.ids import is_token
+from laari.rules.limits.sessions_and_passwords import CONFIRM_AFTER, REMEMBERED_DEVICE_LIFE
 from laari.rules.limits.tills import OFFLINE_DIGITS_SHOWN
 from laari.rules.merchants.offline import digits_of, minute_of, secret_context
 from laari.rules.payments.device_payments import PayWithDevice, running_day
@@ -28,7 +30,7 @@ from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
 from laari.store.counters.sessions import CustomerSession
 from laari.store.reads import refunds
-from laari.store.reads.people import remembered_devices
+from laari.store.reads.people import logins, remembered_devices
 from laari.store.reads.people.remembered_devices import DeviceSession
 from laari.store.reads.tills import records
 from laari.store.secrets import opened
@@ -46,8 +48,7 @@ class CheckoutRequest(LinkedRequest[Payment]):
     async def find_device(self) -> DeviceSession | None:
         """The device that the customer lets pay without the password, if it is remembered."""
         token = self.cookie(DEVICE)
-        is_live = self.asked.tenant.mode == "live" and self.asked.state == "pending"
-        if token is None or not is_live or not self.device_limit:
+        if token is None or self.asked.tenant.mode != "live" or not self.device_limit:
             return None
         find = remembered_devices.session
         found = await self.backend.ask(find, self.backend.master_key, token, self.now)
@@ -71,6 +72,10 @@ async def show(request: CheckoutRequest) -> Reply:
     wallet_status = payer and await wallets.get(payer.account)
     has_controls = request.is_open and asked.tenant.mode == "sandbox"
     sandbox = await wallets.get(asked.tenant.sandbox_account) if has_controls else None
+    can_remember = await _rememberer(request) is not None
+    if can_remember:
+        seconds = int(REMEMBERED_DEVICE_LIFE.total_seconds())
+        request.keep_cookie(DEVICE_OFFERED, payment.id.hex, seconds)
     return request.page(
         "checkout.html",
         asked=asked,
@@ -85,6 +90,7 @@ async def show(request: CheckoutRequest) -> Reply:
         sandbox=sandbox,
         ask_password=ask_password,
         device=await _offered_device(request, payer) if payer is None or ask_password else None,
+        can_remember=can_remember,
         blocks=wallet_status and await blocks_in_words(request, wallet_status, asked),
     )
 
@@ -95,7 +101,8 @@ async def _offered_device(request: CheckoutRequest, payer: CustomerSession | Non
     The page does not offer again what was refused.
     """
     was_refused = request.path.endswith("/device")
-    device = None if was_refused else await request.find_device()
+    is_pending = request.asked.state == "pending"
+    device = await request.find_device() if is_pending and not was_refused else None
     if device is None or (payer is not None and payer.customer_id != device.customer_id):
         return None
     left = request.device_limit - running_day(device.last, local_day(request.now)).spent
@@ -108,7 +115,7 @@ async def _offered_device(request: CheckoutRequest, payer: CustomerSession | Non
 async def _pay_with_device(request: CheckoutRequest) -> Reply:
     """The reason of a refusal would tell something about the wallet: it is not said."""
     device = await request.find_device()
-    if device is None:
+    if device is None or request.asked.state != "pending":
         return request.go(request.address)
 
     def pay(tenant: Tenant, payment_id: UUID, payer: Payer) -> PayWithDevice:
@@ -127,6 +134,43 @@ async def _pay_with_device(request: CheckoutRequest) -> Reply:
     except RefusedForm as refused:
         again = refused.problem.retry_after
         raise RefusedForm(409, request.language.text("devices.refused"), again) from None
+
+
+async def _rememberer(request: CheckoutRequest) -> CustomerSession | None:
+    """The customer who has just paid here with the password, and may let this browser remember it.
+
+    That is offered once, and only in a browser in which the wallet is open. Without a passkey, a
+    recent log-in or confirmation was made with the password.
+    """
+    payment = request.asked.row
+    if not request.device_limit or request.asked.tenant.mode != "live":
+        return None
+    if payment.status != "paid" or payment.paid_at is None:
+        return None
+    is_recent = request.asked.now - payment.paid_at <= CONFIRM_AFTER
+    if not is_recent or request.cookie(DEVICE_OFFERED) not in (None, payment.id.hex):
+        return None
+    customer = await request.find_customer("live", everywhere=True)
+    if customer is None or customer.account != payment.payer_account:
+        return None
+    if customer.has_passkey or not is_fresh(request, customer):
+        return None
+    if await request.find_device() is not None:
+        return None
+    return customer
+
+
+async def _remember(request: CheckoutRequest) -> Reply:
+    customer = await _rememberer(request)
+    if customer is None:
+        return request.go(request.address)
+    verified = await request.backend.ask(logins.password_hash_of, customer.whose)
+    # Once more after the hash was read: a new password has ended this log-in.
+    if verified is None or await _rememberer(request) is None:
+        return request.go(request.address)
+    name = suggested_name(request) or request.language.text("sessions.unknown").striptags()
+    await remember_device(request, customer, name, verified)
+    return request.go(f"{request.address}?done=device")
 
 
 async def _digits(request: CheckoutRequest, payment: Payment) -> str | None:
@@ -163,6 +207,7 @@ ROUTES = [
     *linked_routes(CheckoutRequest, show, then=_PAY),
     PageRoute(CheckoutRequest, "/pay", post=_PAY, page=show),
     PageRoute(CheckoutRequest, "/device", post=_pay_with_device, page=show),
+    PageRoute(CheckoutRequest, "/remember", post=_remember, page=show),
     PageRoute(CheckoutRequest, "/decline", post=decided(RejectPayment), page=show),
     PageRoute(CheckoutRequest, "/sandbox/{action}", post=_CUSTOMER_CONTROLS, page=show),
 ]

@@ -254,10 +254,14 @@ class PageRequest:
         return False
 
     async def find_customer(
-        self, mode: Mode | None = None, *, polled: bool = False
+        self, mode: Mode | None = None, *, polled: bool = False, everywhere: bool = False
     ) -> CustomerSession | None:
-        """The customer who is logged in on this browser, if their wallet is in this mode."""
-        customer = await self._session(sessions.of_customer, self.page_alone)
+        """The customer who is logged in on this browser, if their wallet is in this mode.
+
+        With `everywhere`, a log-in that is valid for this page alone does not count.
+        """
+        page = None if everywhere else self.page_alone
+        customer = await self._session(sessions.of_customer, page)
         if customer is not None and not polled and self.is_unseen(customer):
             await self.note_seen(sessions.note_seen, customer, self.now)
         return customer if customer is not None and mode in (None, customer.mode) else None

@@ -77,7 +77,7 @@ async def show_password(request: WalletRequest) -> Reply:
         trusting=await ask(trusted.trusting, customer_id, request.now),
         passkeys=await passkeys.own_passkeys(request),
         devices=await devices.own_devices(request),
-        device_name=passkeys.suggested_name(request),
+        device_name=devices.suggested_name(request),
     )
 
 

@@ -1,15 +1,18 @@
-"""The remembered devices on the account page: they pay small amounts without the password."""
+"""Remembered devices pay small amounts without the password; the account page lists them."""
 
 from laari.edge.pages.cookies import DEVICE
+from laari.edge.pages.devices import device_of
 from laari.edge.pages.login import confirm
-from laari.edge.pages.request import RefusedForm
+from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.edge.pages.wallet.passkeys import read_name
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.actors import themselves
 from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.people.remembered_devices import MAX_NAME, ForgetDevice, RememberDevice
 from laari.rules.refusals import Refusal
+from laari.store.counters.sessions import CustomerSession
 from laari.store.reads.people import logins, remembered_devices
 from laari.store.reads.people.remembered_devices import ListedDevice
 
@@ -19,25 +22,44 @@ async def own_devices(request: WalletRequest) -> list[ListedDevice]:
     return await request.backend.ask(find, customer.customer_id, request.now)
 
 
-async def remember(request: WalletRequest) -> Reply:
-    limit = request.backend.settings.remembered_device_daily_limit
-    if not limit or request.customer.mode != "live":
-        return request.no_such_page()
-    text, customer = request.language.text, request.customer
-    name = read_name(request, "devices.no_name", MAX_NAME)
-    password_hash = await request.backend.ask(logins.password_hash_of, customer.whose)
-    await confirm(request, customer, always=True)
-    assert password_hash is not None  # the password fitted it, or one that came after it
+def suggested_name(request: PageRequest) -> str:
+    return (device_of(request.http.headers.get(b"user-agent", "")) or "")[:MAX_NAME].strip()
+
+
+async def remember_device(
+    request: PageRequest, customer: CustomerSession, name: str, verified: str
+) -> None:
+    """Remembers this browser; `verified` is the hash of the password that was entered."""
     outcome = await request.backend.spine.submit(
-        RememberDevice(request.actor, customer.customer_id, name, password_hash, limit)
+        RememberDevice(
+            themselves(customer.customer_id, request.http.client),
+            customer.customer_id,
+            name,
+            verified,
+            request.backend.settings.remembered_device_daily_limit,
+        )
     )
     if not isinstance(outcome, Refusal):
         seconds = int(REMEMBERED_DEVICE_LIFE.total_seconds())
         request.keep_cookie(DEVICE, outcome.token, seconds)
-        return request.go(f"{PASSWORD}?done=device")
+        return
+    text = request.language.text
     if outcome.code == "rate_limited":
         raise RefusedForm(422, text("devices.too_many", count=REMEMBERED_DEVICES))
     raise RefusedForm(outcome.status, text("devices.not_remembered"), outcome.retry_after)
+
+
+async def remember(request: WalletRequest) -> Reply:
+    is_on = request.backend.settings.remembered_device_daily_limit
+    if not is_on or request.customer.mode != "live":
+        return request.no_such_page()
+    customer = request.customer
+    name = read_name(request, "devices.no_name", MAX_NAME)
+    password_hash = await request.backend.ask(logins.password_hash_of, customer.whose)
+    await confirm(request, customer, always=True)
+    assert password_hash is not None  # the password fitted it, or one that came after it
+    await remember_device(request, customer, name, password_hash)
+    return request.go(f"{PASSWORD}?done=device")
 
 
 async def forget(request: WalletRequest) -> Reply:

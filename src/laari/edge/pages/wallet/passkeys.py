@@ -7,7 +7,6 @@ import msgspec
 from laari.edge.input.passkeys import ALGORITHMS, NewKey, read_added, to_text, verify_added
 from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
-from laari.edge.pages.devices import device_of
 from laari.edge.pages.login import confirm
 from laari.edge.pages.passkeys.log_in import TIMEOUT, VERIFIED, busy, challenge, party
 from laari.edge.pages.request import RefusedForm
@@ -25,10 +24,6 @@ from laari.store.reads.people import logins, passkeys
 
 async def own_passkeys(request: WalletRequest) -> list[Passkey]:
     return await request.backend.ask(passkeys.of_customer, request.customer.customer_id)
-
-
-def suggested_name(request: WalletRequest) -> str:
-    return (device_of(request.http.headers.get(b"user-agent", "")) or "")[:MAX_NAME]
 
 
 def read_name(request: WalletRequest, problem: str, most: int) -> str:

@@ -10,8 +10,7 @@ from laari.edge.pages.login import is_fresh
 from laari.edge.pages.request import Access, PageRequest
 from laari.edge.resources import Resource
 from laari.http.messages import Reply
-from laari.rules import ids
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, themselves
 from laari.rules.records.authorizations import Authorization
 from laari.rules.records.payments import PaymentRequest
 from laari.store.counters.sessions import CustomerSession
@@ -65,8 +64,7 @@ class WalletRequest(WalletVisitor):
 
     @property
     def actor(self) -> Actor:
-        name = ids.show_id(ids.CUSTOMER, self.customer.customer_id)
-        return Actor("customer", name, address=self.http.client)
+        return themselves(self.customer.customer_id, self.http.client)
 
     @property
     def file_owner(self) -> int:
