@@ -1,5 +1,6 @@
-"""The desk's inbox, and what it shows of payments and merchants."""
+"""The desk's inbox, and what it shows of payments, merchants and customers."""
 
+import asyncio
 import json
 import re
 import secrets
@@ -15,7 +16,9 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders
 from tests.actors import OPERATOR
 from tests.pages.finance import paid_shop
+from tests.pages.forms import Forms
 from tests.pages.operators import desk_of
+from tests.pages.people import new_customer
 from tests.serving import Service
 
 pytestmark = pytest.mark.ci
@@ -171,6 +174,17 @@ async def test_a_failed_message_is_sent_again(usual_service: Service) -> None:
     assert json.loads(entry["after"])["status"] == "pending"
     assert support.send(path, "").status_code == 409
     usual_service.execute("DELETE FROM messages WHERE id = $1", row["id"])
+
+
+async def test_failed_log_ins_of_a_customer_are_seen(usual_service: Service) -> None:
+    support, customer = await desk_of(usual_service, "support"), await new_customer(usual_service)
+    path = f"/customers/cus_{customer.id.hex}"
+    assert "Failed log-ins" not in support.get(path).text
+    for _ in range(2):
+        Forms().log_in(f"{usual_service.origin}/app/login", customer.mobile, "not the password")
+    async with asyncio.timeout(30):
+        while not re.search("Failed log-ins of [^:]+: 2,", support.get(path).text):
+            await asyncio.sleep(0.1)
 
 
 def test_a_caller_is_asked_for_what_is_not_on_the_phone() -> None:

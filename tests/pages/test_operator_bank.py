@@ -65,7 +65,10 @@ async def test_a_statement_is_checked_and_then_booked_once(service: Service, fin
     assert lines_of(service, first, second, third) == []
     assert "is imported" in finance.send("/bank/book", "", statement=statement).text
     assert lines_of(service, first, second, third) == ["topup", "receipt", "none"]
-    assert "3 lines, 0 new" in finance.send("/bank", "", statement=statement).text
+    again = finance.send("/bank", "", statement=statement).text
+    assert "3 lines, 0 new" in again
+    assert "Book the statement" in checked
+    assert "Book the statement" not in again
     assert "is imported" in finance.send("/bank/book", "", statement=statement).text
     [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
     assert row["balance"] == 5_000

@@ -21,7 +21,7 @@ from laari.rules.banking.second_person import (
     Prepared,
     is_same_person,
 )
-from laari.rules.calendar import show
+from laari.rules.calendar import MALDIVES
 from laari.rules.journal import note
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
@@ -112,7 +112,8 @@ def no_account(accounts: Iterable[BankAccount], now: datetime) -> Refusal:
     later = coming(accounts, now)
     if not later:
         return refuse("payout_not_possible", "There is no bank account.")
-    message = f"The bank account is used from {show(later[0].effective_at)}."
+    begins = later[0].effective_at.astimezone(MALDIVES)
+    message = f"The bank account is used from {begins:%-d %b %Y, %H:%M}."
     return refuse("payout_not_possible", message)
 
 

@@ -62,6 +62,24 @@ async def count(connection: Connection, whose: Whose, at: datetime, attempts: in
     )
 
 
+class LastFailed(NamedTuple):
+    """The last day with failed log-ins of somebody."""
+
+    day: date
+    attempts: int
+    last_at: datetime
+
+
+async def last_of(connection: Connection, whose: Whose) -> LastFailed | None:
+    row = await connection.fetchrow(
+        "SELECT day, attempts, last_at FROM failed_logins WHERE kind = $1 AND whose = $2 "
+        "ORDER BY day DESC LIMIT 1",
+        table_of(whose).object_type,
+        whose.id,
+    )
+    return None if row is None else LastFailed(**row)
+
+
 class FailedDay(NamedTuple):
     email: str
     day: date

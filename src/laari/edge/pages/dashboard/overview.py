@@ -113,7 +113,11 @@ async def _checklist(request: DashboardRequest) -> list[Step]:
         *webhook,
         factor,
         Step(found.bank_account, "Your bank account for payouts", f"{live}/money/bank"),
-        Step(found.live_payment, "A first live payment, such as MVR 1.00 from your own wallet"),
+        Step(
+            found.live_payment,
+            "A first live payment, such as MVR 1.00 from your own wallet",
+            f"{live}/payments/new",
+        ),
     ]
     return [] if all(step.done for step in steps) else steps
 

@@ -26,6 +26,7 @@ from laari.rules.records.people import CustomerId
 from laari.rules.records.tenants import local_time
 from laari.rules.records.wallets import Transaction
 from laari.rules.wallets import counted
+from laari.store.counters import failed_logins
 from laari.store.counters.sessions import list_of
 from laari.store.reads import authorizations, contact_changes, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names
@@ -90,6 +91,7 @@ async def show_page(
         authorizations=given.rows,
         tenants=tenants,
         sessions=await backend.ask(list_of, CustomerId(holder.customer_id), request.now, b""),
+        failed=await backend.ask(failed_logins.last_of, CustomerId(holder.customer_id)),
         passkeys=await backend.ask(passkeys.of_customer, holder.customer_id),
         devices=await backend.ask(remembered_devices.of_customer, holder.customer_id, request.now),
         trust=await backend.ask(trusted.of_customer, holder.customer_id, request.now),
