@@ -2,15 +2,16 @@
 
 import httpx
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from laari.rules.banking.merchant_money import MoveFunds
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR
 from tests.pages.finance import take
+from tests.pages.operators import open_desk
 from tests.pages.owners import new_owner
-from tests.pages.people import Visitors, new_customer, serious_violations
+from tests.pages.people import Visitors, new_customer, serious_violations, sideways_scroll
 from tests.pages.test_permissions import logged_in
 from tests.pages.wallets import open_app, submit
 from tests.serving import Service
@@ -70,24 +71,46 @@ async def test_the_tabs_of_a_phone_are_one_row_with_a_menu(
     assert "payment_request.paid" in await types.all_text_contents()
 
 
+async def too_wide(page: Page) -> list[str]:
+    """The page if it scrolls sideways, and its amounts that leave their card."""
+    found: list[str] = await page.evaluate(
+        "() => [...document.querySelectorAll('.money')].filter((amount) => {"
+        "const card = amount.closest('.card') ?? document.body;"
+        "const inside = card.getBoundingClientRect().right"
+        " - parseFloat(getComputedStyle(card).paddingRight);"
+        "return amount.checkVisibility() && amount.getBoundingClientRect().right > inside + 0.5;"
+        "}).map((amount) => `${location.pathname}: ${amount.textContent}`)"
+    )
+    return found if await sideways_scroll(page) <= 0 else [page.url, *found]
+
+
 async def test_the_largest_amount_fits_a_phone(visitors: Visitors, service: Service) -> None:
     owner = new_owner(service, mode="live")
+    async with connection_to(service.dsn) as connection:
+        tenant = await tenants.of_merchant(connection, owner.shop.id, "live")
+    await take(service, tenant, LARGEST)
     payment = owner.shop.payment(amount=LARGEST)
-    page = await owner.open(visitors, f"/live/payments/{payment['id']}", "phone")
     customer = await new_customer(service, balance=LARGEST, tier="business")
+    shop = await owner.open(visitors, "/live", "phone")
     wallet = await open_app(visitors, customer)
-    checkout = await visitors.page("phone")
-    await checkout.goto(payment["payment_url"])
-    for each in (page, wallet, checkout):
-        fits = "() => document.documentElement.scrollWidth <= window.innerWidth"
-        assert await each.evaluate(fits), each.url
-        for amount in await each.locator(".money").all():
-            assert await amount.evaluate(
-                "(e) => { const card = e.closest('.card') ?? document.body;"
-                "const inside = card.getBoundingClientRect().right"
-                " - parseFloat(getComputedStyle(card).paddingRight);"
-                "return e.getBoundingClientRect().right <= inside; }"
-            ), each.url
+    faults = await too_wide(shop) + await too_wide(wallet)
+    await wallet.locator(".lines a").first.click()
+    faults += await too_wide(wallet)
+    for rest in ("transactions", "withdraw", "statement"):
+        await wallet.goto(f"{service.origin}/app/{rest}")
+        faults += await too_wide(wallet)
+    await wallet.goto(payment["payment_url"])
+    faults += await too_wide(wallet)
+    home = f"/live/payments/{payment['id']}"
+    for rest in (home, "/live/payments", "/live/money", "/live/money/statement", "/live/tills"):
+        await shop.goto(owner.url(rest))
+        faults += await too_wide(shop)
+    desk = await open_desk(visitors, service, "admin", f"/customers/cus_{customer.id.hex}", "phone")
+    faults += await too_wide(desk)
+    for rest in (f"/merchants/{owner.shop.id}", f"/payments/{payment['id']}", "/money"):
+        await desk.goto(f"{service.origin}/operator{rest}")
+        faults += await too_wide(desk)
+    assert faults == []
 
 
 async def test_the_money_page_shows_why_money_is_held(service: Service) -> None:

@@ -1,7 +1,6 @@
 """A support day of ten calls and a finance day, played in a browser."""
 
 import asyncio
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,32 +8,12 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.pages.finance import HEADER, TODAY, YESTERDAY, balance_of, paid_shop
+from tests.pages.looks import look
 from tests.pages.operators import COOKIE, new_operator, open_desk, session_of
-from tests.pages.people import (
-    Visitors,
-    new_customer,
-    serious_violations,
-    sideways_scroll,
-)
+from tests.pages.people import Visitors, new_customer
 from tests.serving import Merchant, Service, serving
 
 pytestmark = pytest.mark.ci
-
-# Pictures for a look at every page: LAARI_DESK_PICTURES=/tmp/desk
-PICTURES = os.environ.get("LAARI_DESK_PICTURES")
-
-
-async def look(page: Page, name: str) -> None:
-    """Nothing is wrong with the page on a phone and on a desktop, in both colours."""
-    for width, colours in ((390, "light"), (1280, "dark"), (390, "dark"), (1280, "light")):
-        await page.set_viewport_size({"width": width, "height": 844})
-        await page.emulate_media(color_scheme=colours)
-        assert await serious_violations(page) == []
-        assert await sideways_scroll(page) <= 0
-        if PICTURES:
-            Path(PICTURES).mkdir(exist_ok=True)
-            file = Path(PICTURES) / f"{name}-{width}-{colours}.png"
-            await page.screenshot(path=file, full_page=True)
 
 
 async def find(page: Page, text: str) -> None:
