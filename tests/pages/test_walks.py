@@ -166,7 +166,7 @@ async def pay_out(desk: Page) -> None:
     await glance(desk, "shop-09-sent")
     await desk.get_by_role("link", name="The bank has paid all open orders").click()
     await glance(desk, "shop-10-answer")
-    await desk.get_by_role("button", name="Yes, the bank has paid").click()
+    await desk.get_by_role("button", name="Yes, the bank has paid it").click()
     await expect(desk.get_by_text("answered").first).to_be_visible()
 
 
@@ -197,6 +197,7 @@ async def test_a_shop_from_sign_up_to_its_first_payout(
     page, home = await visitors.page("desktop"), f"{service.origin}/dashboard/{shop['id']}/live"
     await visitors.log_in(page.context, await member(service, shop["id"], "accountant"))
     await page.goto(f"{home}/money")
+    await expect(page.locator(".band")).to_have_text("Live Real money.")  # no credentials
     await glance(page, "shop-11-money")
     await page.goto(f"{home}/money/payouts")
     await glance(page, "shop-12-payouts")
