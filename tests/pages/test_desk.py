@@ -150,7 +150,7 @@ async def test_people_of_the_operator_are_added_and_removed(usual_service: Servi
     [own] = re.findall(r"(admin-\w+@[\w.]+)</bdi> <span class=.quiet.>.you", shown)
     for action, more in (("/role", {"role": "support"}), ("/remove-person", {})):
         assert admin.send(page, action, email=own, **more).status_code == 409
-    assert "has no access" in admin.send(page, "/remove-person", email=email).text
+    assert "no longer has access" in admin.send(page, "/remove-person", email=email).text
     assert admin.send(page, "/remove-person", email=email).status_code == 404
 
 
