@@ -31,7 +31,7 @@ class Scopes:
             known = ", ".join(SCOPES)
             raise FieldError(f"must not have the unknown scope {unknown[0]}. Known: {known}.")
         if on_page and not names:
-            raise FieldError("must be at least one.")
+            raise FieldError("must name at least one scope.")
         return write_scope(names)
 
 
