@@ -11,8 +11,9 @@ from laari.store.batch.runner import BatchRunner
 from tests.actors import OPERATOR
 from tests.cli.terminals import Clerk, as_user, typed
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
-from tests.cli.test_payouts import YESTERDAY, new_shop, pay
+from tests.cli.test_payouts import new_shop, pay
 from tests.cli.test_wallets import new_account, query
+from tests.days import yesterday
 
 LIMIT = "100000"
 
@@ -28,7 +29,7 @@ def insider(monkeypatch: pytest.MonkeyPatch) -> None:
 def receipt(dsn: str, reference: str, laari: int) -> None:  # noqa: F811
     async def book() -> None:
         runner = BatchRunner(dsn, "http://laari.test")
-        line = StatementLine(2, YESTERDAY, reference, "Invented", laari, None)
+        line = StatementLine(2, yesterday(), reference, "Invented", laari, None)
         await runner.run([ImportLine(OPERATOR, line)], 1.0)
         await runner.close()
 
@@ -103,7 +104,7 @@ def test_one_person_sends_nothing_to_the_bank_and_two_do(
     pay(dsn, shop, payer, 30_000, ago=timedelta(days=1))
     monkeypatch.setenv("LAARI_SECOND_OPERATOR_ABOVE", "0")
     ann, bea = Clerk(dsn, "ann@laari.test"), Clerk(dsn, "bea@laari.test")
-    assert laari("payout", "run", "--day", str(YESTERDAY)).status == 0
+    assert laari("payout", "run", "--day", str(yesterday())).status == 0
     approve = ("payout", "approve", "1", "--total", "30000")
     typed(monkeypatch)
     assert "use --operator EMAIL to log in" in laari(*approve).err

@@ -16,8 +16,9 @@ from tests import people
 from tests.actors import OPERATOR
 from tests.cli.terminals import PASSWORD, Clerk, as_user, typed
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
-from tests.cli.test_payouts import YESTERDAY, new_shop, pay
+from tests.cli.test_payouts import new_shop, pay
 from tests.cli.test_wallets import new_account, query
+from tests.days import yesterday
 from tests.factors import begin
 
 _DAY = timedelta(days=1)
@@ -113,7 +114,7 @@ def test_a_run_is_approved_by_another_operator_as_that_person_saw_it(
     pay(dsn, shop, account, 10_000, ago=_DAY)
     limit(monkeypatch)
     as_user(monkeypatch, "ann@laari.test")  # the same name as that of the operator
-    run = laari("payout", "run", "--day", str(YESTERDAY), "--json").json
+    run = laari("payout", "run", "--day", str(yesterday()), "--json").json
     [shown] = run["recent_bank_accounts"]
     assert (shown["owner"], shown["number"]) == ("Seagull", "•" * 9 + "2345")
     assert shown["entered_by"] == "person aisha@shop.example"
@@ -140,7 +141,7 @@ def test_a_script_of_one_person_approves_without_a_total(
 ) -> None:
     shop, account = new_shop(laari), new_account(laari, 50_000)
     pay(dsn, shop, account, 10_000, ago=_DAY)
-    laari("payout", "run", "--day", str(YESTERDAY))
+    laari("payout", "run", "--day", str(yesterday()))
     typed(monkeypatch)
     assert laari("payout", "approve", "1", "--json").json["status"] == "approved"
 
@@ -151,7 +152,7 @@ def test_the_sign_off_of_a_day_needs_a_log_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limit(monkeypatch)
-    sign = ("float", "--day", str(YESTERDAY), "--bank-closing", "0")
+    sign = ("float", "--day", str(yesterday()), "--bank-closing", "0")
     assert "use --operator EMAIL to log in" in laari(*sign).err
     bob = Clerk(dsn, "bob@laari.test")
     signed = laari(*sign, *bob.type_secrets(monkeypatch), "--json").json

@@ -21,8 +21,8 @@ from laari.store.reads import tenants
 from tests.bank_accounts import enter
 from tests.cli.test_operator import Ended, Laari, laari  # noqa: F401  # a fixture
 from tests.cli.test_wallets import new_account, query
+from tests.days import yesterday
 
-YESTERDAY = local_day(datetime.now(UTC)) - timedelta(days=1)
 BANK = ("--holder", "Seagull Cafe", "--bank", "BML", "--number", "7730000012345")
 
 
@@ -99,7 +99,7 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
         pay(dsn, shop, account, amount, ago=timedelta(days=1))
     pay(dsn, first, account, 1_000, ago=timedelta())  # of today
 
-    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    run = ("payout", "run", "--day", str(yesterday()), "--json")
     seen = laari(*run, "--dry-run").json
     assert (seen["count"], seen["total"]) == (2, 50_000)
     assert [each["reason"] for each in seen["not_paid"]] == ["There is no bank account."]
@@ -201,7 +201,7 @@ def test_an_interrupted_run_is_continued_and_pays_once(
 
             yield once
 
-    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    run = ("payout", "run", "--day", str(yesterday()), "--json")
     monkeypatch.setattr(declared, "deciding", failing)
     assert (laari(*run).status == 0) is (after >= 4)
     monkeypatch.setattr(declared, "deciding", whole)
@@ -246,8 +246,8 @@ def test_terms_holidays_and_funds(laari: Laari, dsn: str) -> None:  # noqa: F811
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"{YESTERDAY},FT9,x,,1.001,", "line 3: the credit '1.001' is not an amount"),
-        (f"{YESTERDAY},FT8,y,,2.00,", "line 3: line 2 has the same reference, 'FT8'"),
+        (f"{yesterday()},FT9,x,,1.001,", "line 3: the credit '1.001' is not an amount"),
+        (f"{yesterday()},FT8,y,,2.00,", "line 3: line 2 has the same reference, 'FT8'"),
         ("9999-12-31,FT9,x,,1.00,", "line 3: the date '9999-12-31' is more than a week ahead"),
     ],
 )
@@ -260,7 +260,7 @@ def test_a_wrong_statement_changes_nothing(
 ) -> None:
     file = tmp_path / "statement.csv"
     head = "date,reference,description,debit,credit,balance\n"
-    head += f"{YESTERDAY},FT8,x,,1.00,\n"
+    head += f"{yesterday()},FT8,x,,1.00,\n"
     file.write_text(f"{head}{line}\n")
     assert message in laari("bank", "import", str(file)).err
     assert query(dsn, "SELECT count(*) FROM bank_lines") == 0
@@ -283,25 +283,25 @@ def test_the_balances_of_statements_have_no_gap(
         file.write_text("\n".join(["date,reference,description,debit,credit,balance", *lines]))
         return laari("bank", "import", str(file), "--json", *(("--dry-run",) if dry_run else ()))
 
-    earlier = YESTERDAY - timedelta(days=2)
+    earlier = yesterday() - timedelta(days=2)
     first = f"{earlier},FT1,x,,1.00,11.00"
     assert load(first, f"{earlier},FT2,x,,2.00,13.00").json["gaps"] == []
-    wrong = load(f"{YESTERDAY},FT4,x,,4.00,21.00", f"{YESTERDAY},FT5,x,,5.00,27.00")
+    wrong = load(f"{yesterday()},FT4,x,,4.00,21.00", f"{yesterday()},FT5,x,,5.00,27.00")
     assert "line 3: the balance is MVR 27.00, but MVR 26.00 follows" in wrong.err
     changed = load(first.replace("11.00", "12.00"))
     assert "Line 2: The reference was imported before with other content" in changed.err
     assert "balance MVR 11.00. Nothing was booked." in changed.err
     assert query(dsn, "SELECT count(*) FROM bank_lines") == 2
 
-    gap = [{"day": str(YESTERDAY), "from": 1_300, "to": 1_700}]
-    late = f"{YESTERDAY},FT4,x,,4.00,21.00"
+    gap = [{"day": str(yesterday()), "from": 1_300, "to": 1_700}]
+    late = f"{yesterday()},FT4,x,,4.00,21.00"
     for dry_run in (True, False):
         assert load(late, dry_run=dry_run).json["gaps"] == gap
-    shown = laari("float", "--day", str(YESTERDAY), "--json").json
+    shown = laari("float", "--day", str(yesterday()), "--json").json
     assert (shown["gaps"], shown["statement_closing"]) == (gap, 2_100)
-    missing = f"{YESTERDAY - timedelta(days=1)},FT3,x,,4.00,17.00"
+    missing = f"{yesterday() - timedelta(days=1)},FT3,x,,4.00,17.00"
     assert load(late, missing).json["gaps"] == []  # newest first
-    assert laari("float", "--day", str(YESTERDAY), "--json").json["gaps"] == []
+    assert laari("float", "--day", str(yesterday()), "--json").json["gaps"] == []
 
 
 def test_a_conflict_with_a_slip_books_no_line(
@@ -314,7 +314,7 @@ def test_a_conflict_with_a_slip_books_no_line(
     file = tmp_path / "statement.csv"
     file.write_text(
         "date,reference,description,debit,credit,balance\n"
-        f"{YESTERDAY},FT1,Aisha {account},,1.00,\n{YESTERDAY},FT2,Aisha {account},,6.00,\n"
+        f"{yesterday()},FT1,Aisha {account},,1.00,\n{yesterday()},FT2,Aisha {account},,6.00,\n"
     )
     seen = laari("bank", "import", str(file), "--dry-run", "--json").json
     assert (seen["new"], seen["topup"], seen["conflict"]) == (2, 1, 1)
@@ -339,16 +339,16 @@ def test_money_out_is_matched_with_what_the_books_have(
     file = tmp_path / "statement.csv"
     file.write_text(
         "date,reference,description,debit,credit,balance\n"
-        f"{YESTERDAY},FT1,No idea,,7.00,\n"
-        f"{YESTERDAY},FT2,Back,7.00,,\n"
-        f"{YESTERDAY},FT3,Fees,7.00,,\n"
-        f"{YESTERDAY},FT4,Charges,2.00,,\n"
+        f"{yesterday()},FT1,No idea,,7.00,\n"
+        f"{yesterday()},FT2,Back,7.00,,\n"
+        f"{yesterday()},FT3,Fees,7.00,,\n"
+        f"{yesterday()},FT4,Charges,2.00,,\n"
     )
     assert laari("bank", "import", str(file), "--json").json["none"] == 3
     assert "the books have no such movement" in laari("bank", "match", "FT2").err
     assert laari("bank", "return", "FT1").status == 0
     assert laari("fees", "sweep", "700").status == 0
-    today = ("float", "--day", str(YESTERDAY + timedelta(days=1)), "--json")
+    today = ("float", "--day", str(yesterday() + timedelta(days=1)), "--json")
     closing = laari(*today).json["closing"]
     assert "use one of: --sweep 1, --returned FT1" in laari("bank", "match", "FT2").err
     assert "no line has the reference FT9" in laari("bank", "match", "FT9").err
@@ -386,7 +386,7 @@ def test_a_requested_payout_of_a_paused_merchant_is_held(laari: Laari, dsn: str)
         pay(dsn, shop, account, amount, ago=timedelta(days=1))
         assert laari("payout", "request", shop).status == 0
     assert laari("payout", "terms", first, "--pause", "Fraud").status == 0
-    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    run = ("payout", "run", "--day", str(yesterday()), "--json")
     for form in (("--dry-run",), ()):
         seen = laari(*run, *form).json
         assert (seen["count"], seen["total"]) == (1, 3_000)
@@ -422,7 +422,7 @@ def test_payouts_of_both_modes_are_listed(laari: Laari, dsn: str) -> None:  # no
     assert (shown["merchant_id"], shown["amount"], shown["number"]) == (tried, 700, 1)
     assert [each["amount"] for each in shown["orders"]] == [700]
 
-    laari("payout", "run", "--day", str(YESTERDAY))
+    laari("payout", "run", "--day", str(yesterday()))
     assert laari("payout", "show", asked["id"], "--json").json["run"] == 1
     assert laari("payout", "show", "1", "--json").json["count"] == 1
     assert [each["run"] for each in laari("payout", "runs", "--json").json] == [1]
@@ -431,12 +431,12 @@ def test_payouts_of_both_modes_are_listed(laari: Laari, dsn: str) -> None:  # no
 
 
 def test_a_day_is_signed_off(laari: Laari, dsn: str) -> None:  # noqa: F811
-    sign = ("float", "--day", str(YESTERDAY), "--bank-closing", "7")
+    sign = ("float", "--day", str(yesterday()), "--bank-closing", "7")
     assert "A difference needs a note." in laari(*sign).err
     signed = laari(*sign, "--note", "Bank charges", "--json").json
     assert (signed["difference"], signed["note"]) == (7, "Bank charges")
-    assert laari("float", "--day", str(YESTERDAY), "--json").json["bank_closing"] == 7
-    today = str(YESTERDAY + timedelta(days=1))
+    assert laari("float", "--day", str(yesterday()), "--json").json["bank_closing"] == 7
+    today = str(yesterday() + timedelta(days=1))
     assert "has not ended yet" in laari("float", "--day", today, "--bank-closing", "0").err
 
 
@@ -460,7 +460,7 @@ def test_withdrawals_and_charges_of_the_bank(laari: Laari, dsn: str, tmp_path: P
     made, other = (laari(*withdraw, amount, "--json").json for amount in ("30000", "4000"))
     assert (made["account"], made["amount"], made["status"]) == (account, 30_000, "requested")
     assert laari("payout", "cancel", other["id"], "--json").json["status"] == "cancelled"
-    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    run = ("payout", "run", "--day", str(yesterday()), "--json")
     seen = laari(*run, "--dry-run").json
     assert (seen["count"], seen["payouts"][0]["account"]) == (1, account)
     customer = query(dsn, f"SELECT customer_id FROM wallets WHERE account = {account}").hex
@@ -487,7 +487,7 @@ def test_withdrawals_and_charges_of_the_bank(laari: Laari, dsn: str, tmp_path: P
 
     statement = tmp_path / "statement.csv"
     statement.write_text(
-        f"date,reference,description,debit,credit,balance\n{YESTERDAY},FT5,Charges,2.00,,\n"
+        f"date,reference,description,debit,credit,balance\n{yesterday()},FT5,Charges,2.00,,\n"
     )
     assert laari("bank", "import", str(statement), "--json").json["none"] == 1
     assert laari("bank", "charge", "FT5", "--json").json["use"] == "charge"

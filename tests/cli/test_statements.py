@@ -1,19 +1,18 @@
 """`laari statement` and `laari till`: both modes, wrong input, and other merchants."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from laari.rules.calendar import local_day
 from laari.rules.day_ranges import month_of
 from tests.cli.test_approval import OPTIONS, stranger  # noqa: F401  # a fixture
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 from tests.cli.test_payouts import new_shop, pay
 from tests.cli.test_wallets import new_account, query
+from tests.days import today
 
 DAY = timedelta(days=1)
-TODAY = local_day(datetime.now(UTC))
 NOBODY = {"legal_name": None, "tax_number": None, "address": None}
 PROFILE = {
     "legal_name": "Bodu Boat Pvt Ltd",
@@ -38,7 +37,7 @@ def statement(laari: Laari, *words: str) -> dict[str, Any]:  # noqa: F811
 
 
 def test_a_statement_has_its_days_and_continues_the_one_before(laari: Laari, shop: str) -> None:  # noqa: F811
-    yesterday = TODAY - DAY
+    yesterday = today() - DAY
     hold = ("merchant", "hold", shop, "500", "--reason", "Dispute")
     assert laari(*hold).status == 0
     one = statement(laari, shop, "--from", str(yesterday))
@@ -46,21 +45,21 @@ def test_a_statement_has_its_days_and_continues_the_one_before(laari: Laari, sho
     assert (one["opening_balance"], one["gross"], one["closing_balance"]) == (
         *(30_000, 20_000, 50_000),
     )
-    assert statement(laari, shop, "--from", str(TODAY - 2 * DAY))["final"] is True
-    both = statement(laari, shop, "--from", str(yesterday), "--to", str(TODAY))
+    assert statement(laari, shop, "--from", str(today() - 2 * DAY))["final"] is True
+    both = statement(laari, shop, "--from", str(yesterday), "--to", str(today()))
     assert (both["hold"], both["closing_balance"], both["final"]) == (-500, 49_500, False)
-    assert [each["day"] for each in both["days"]] == [str(yesterday), str(TODAY)]
+    assert [each["day"] for each in both["days"]] == [str(yesterday), str(today())]
     assert (both["merchant"], both["mode"]) == ("Seagull", "live")
     assert {name: both[name] for name in NOBODY} == NOBODY
     month = statement(laari, shop, "--month", f"{yesterday:%Y-%m}")
     days = month_of(yesterday)
     assert (month["first_day"], month["last_day"]) == (str(days.first), str(days.last))
     last = statement(laari, shop)  # the newest month that has ended
-    assert last["last_day"] == str(TODAY.replace(day=1) - DAY)
+    assert last["last_day"] == str(today().replace(day=1) - DAY)
 
 
 def test_a_statement_of_a_sandbox_is_apart(laari: Laari, shop: str) -> None:  # noqa: F811
-    days = ("--from", str(TODAY - 5 * DAY), "--to", str(TODAY))
+    days = ("--from", str(today() - 5 * DAY), "--to", str(today()))
     other = statement(laari, shop, "--mode", "sandbox", *days)
     assert (other["mode"], other["payments"], other["closing_balance"]) == ("sandbox", 0, 0)
     neighbour = statement(laari, new_shop(laari, "Neighbour"), *days)
@@ -102,7 +101,7 @@ def test_documents_have_the_business_of_the_approved_application(
     dsn: str,
     stranger: str,  # noqa: F811
 ) -> None:
-    days = ("--from", str(TODAY), "--to", str(TODAY))
+    days = ("--from", str(today()), "--to", str(today()))
     submit = ("application", "submit", stranger, *OPTIONS)
     assert laari(*submit).status == 0
     # Nobody has approved it yet.
@@ -123,11 +122,11 @@ def test_a_statement_has_the_fees_at_its_beginning_and_their_changes(
 ) -> None:
     for bps in ("150", "200"):
         assert laari("merchant", "set-fees", shop, "--bps", bps, "--fixed", "5").status == 0
-    terms = statement(laari, shop, "--from", str(TODAY))["fee_terms"]
+    terms = statement(laari, shop, "--from", str(today()))["fee_terms"]
     assert [(each["fee_bps"], each["fee_fixed"]) for each in terms] == [(0, 0), (150, 5), (200, 5)]
-    tomorrow = statement(laari, shop, "--from", str(TODAY + DAY))["fee_terms"]
+    tomorrow = statement(laari, shop, "--from", str(today() + DAY))["fee_terms"]
     assert [each["fee_bps"] for each in tomorrow] == [200]
-    assert statement(laari, shop, "--from", str(TODAY - DAY))["fee_terms"] == []
+    assert statement(laari, shop, "--from", str(today() - DAY))["fee_terms"] == []
 
 
 def test_a_till_is_closed_and_listed(laari: Laari, dsn: str, shop: str) -> None:  # noqa: F811

@@ -35,6 +35,7 @@ from laari.store.postgres.pool import connection_to
 from tests import people
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
+from tests.days import tomorrow
 from tests.deciding import done
 from tests.logins import opened
 from tests.making import sign_up
@@ -197,7 +198,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "merchant.release": {**AMOUNT, **WHY, "earlier": "0"},
     "merchant.adjust": {"amount": "-5.00", **WHY, "earlier": "0"},
     "fees.sweep": {"amount": "9999999.00", "last": "0"},
-    "payout.run": {"day": str(local_day(datetime.now(UTC)))},
+    "payout.run": {"day": str(tomorrow())},
     "payout.request": {},
     "payout.approve": {"total": "0.00"},
     "payout.file": {},
@@ -210,7 +211,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "bank.match": {"reference": "FT0"},
     "holiday.remove": {"removed": "2026-01-01"},
     "tier.set": {"name": "Gold!"},
-    "float.sign": {"day": str(local_day(datetime.now(UTC))), "bank_closing": "0.00"},
+    "float.sign": {"day": str(tomorrow()), "bank_closing": "0.00"},
 }
 
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from laari.rules.actors import Payer
-from laari.rules.calendar import local_day
 from laari.rules.payments import payments
 from laari.rules.records.tenants import Tenant
 from laari.store.batch.runner import BatchRunner
@@ -17,8 +16,6 @@ from tests.bank_accounts import enter
 from tests.pages.people import new_customer
 from tests.serving import Merchant, Service
 
-TODAY = local_day(datetime.now(UTC))
-YESTERDAY = TODAY - timedelta(days=1)
 HEADER = "date,reference,description,debit,credit,balance\n"
 
 

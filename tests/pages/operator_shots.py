@@ -14,8 +14,9 @@ from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
+from tests.days import today, yesterday
 from tests.making import sign_up
-from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop, seen_in
+from tests.pages.finance import HEADER, paid_shop, seen_in
 from tests.pages.operators import COOKIE, PASSWORD, Desk, desk_of, new_operator, session_of
 from tests.pages.people import Customer, Visitors, new_customer
 from tests.pages.wallets import busy_wallet, reported
@@ -107,7 +108,7 @@ class Day:
         """Nothing to do: the page itself shows it."""
 
     async def create(self) -> None:
-        await self._must(self.desks[0], "/payouts/preview", day=YESTERDAY)
+        await self._must(self.desks[0], "/payouts/preview", day=yesterday())
 
     async def send(self) -> None:
         fields = seen_in(self.desks[1].get("/payouts/1").text)
@@ -129,17 +130,17 @@ class Day:
             "SELECT amount, reference FROM bank_orders WHERE status = 'sent' ORDER BY amount DESC"
         )
         return (
-            f"{HEADER}{TODAY},FT26322001,Payout {reference},{paid / 100:.2f},,250000.00\n"
-            f"{TODAY},FT26322002,Aishath {self.customer.account},,500.00,250500.00\n"
-            f"{TODAY},FT26322003,CASH DEPOSIT MALE MAIN,,1250.00,251750.00\n"
-            f"{TODAY},FT26322004,MONTHLY ACCOUNT CHARGE,35.00,,251715.00\n"
+            f"{HEADER}{today()},FT26322001,Payout {reference},{paid / 100:.2f},,250000.00\n"
+            f"{today()},FT26322002,Aishath {self.customer.account},,500.00,250500.00\n"
+            f"{today()},FT26322003,CASH DEPOSIT MALE MAIN,,1250.00,251750.00\n"
+            f"{today()},FT26322004,MONTHLY ACCOUNT CHARGE,35.00,,251715.00\n"
         )
 
     async def book(self) -> None:
         await self._must(self.desks[1], "/bank/book", statement=self.statement)
 
     async def sign_off(self) -> None:
-        signed = {"day": str(YESTERDAY), "bank_closing": "228,720.50"}
+        signed = {"day": str(yesterday()), "bank_closing": "228,720.50"}
         await self._must(self.desks[1], "/float", note="A deposit came after closing", **signed)
 
 

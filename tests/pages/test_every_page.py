@@ -21,10 +21,11 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.people import persons
 from tests.actors import OPERATOR
+from tests.days import today, yesterday
 from tests.logins import password_link
 from tests.pages.counters import Device, new_shop, paid_by
 from tests.pages.dashboard_shots import Trade
-from tests.pages.finance import HEADER, TODAY, YESTERDAY
+from tests.pages.finance import HEADER
 from tests.pages.operator_shots import Day
 from tests.pages.operators import COOKIE, new_operator, session_of
 from tests.pages.people import (
@@ -147,7 +148,7 @@ async def test_the_desk(service: Service, visitors: Visitors) -> None:
     case = await reported(service)
     payment = shop.payment(**ORDER)
     line = unknown_line(day.desks[0])
-    lines = f"{HEADER}{TODAY},FT26322099,Who knows,,7.00,7.00\n".encode()
+    lines = f"{HEADER}{today()},FT26322099,Who knows,,7.00,7.00\n".encode()
     uploaded = day.desks[0].upload("/bank", {"file": lines}).url.path
     page = await visitors.page("phone")
     await walk.on(page, "/operator/login")
@@ -165,7 +166,7 @@ async def test_the_desk(service: Service, visitors: Visitors) -> None:
         "/operator/payouts/preview",
         f"/operator/bank/find?reference={line}",
         uploaded,
-        f"/operator/amounts?merchant={shop.id}&amount=125.00&day={YESTERDAY}",
+        f"/operator/amounts?merchant={shop.id}&amount=125.00&day={yesterday()}",
     )
     walk.end()
 

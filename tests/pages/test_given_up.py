@@ -1,17 +1,12 @@
 """Events of a shop that were given up: a banner, and one form that sends all of them again."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
-from laari.rules.calendar import local_day
+from tests.days import today, tomorrow
 from tests.pages.forms import token_in
 from tests.pages.owners import Owner, new_owner
 from tests.pages.test_journal import client_of
 from tests.serving import Service
-
-TODAY = local_day(datetime.now(UTC))
-TOMORROW = TODAY + timedelta(days=1)
 
 
 @pytest.fixture
@@ -48,13 +43,13 @@ def test_what_was_given_up_is_sent_again_at_once(owner: Owner) -> None:
         assert words in client.get(owner.url("/sandbox")).text
         page = client.get("/webhooks").text
         assert words in page
-        assert f'value="{TODAY}"' in page
+        assert f'value="{today()}"' in page
         form = {"form_token": token_in(page)}
         again = "/webhooks/given-up/resend"
         assert client.post(again, data={**form, "since": "x"}).status_code == 422
-        client.post(again, data={**form, "since": str(TOMORROW)})
+        client.post(again, data={**form, "since": str(tomorrow())})
         assert states(owner) == ["failed", "failed", "waits"]
-        sent = client.post(again, data={**form, "since": str(TODAY)})
+        sent = client.post(again, data={**form, "since": str(today())})
         assert "The events are being sent again" in sent.text
         assert states(owner) == ["waits"] * 3
         assert words not in client.get("/webhooks").text
@@ -88,7 +83,7 @@ def test_events_of_another_shop_are_neither_counted_nor_sent(
     with client_of(owner) as client:
         page = client.get("/webhooks").text
         assert "2 events were given up" in page
-        form = {"form_token": token_in(page), "since": str(TODAY)}
+        form = {"form_token": token_in(page), "since": str(today())}
         client.post("/webhooks/given-up/resend", data=form)
     assert states(owner) == ["waits"] * 3
     assert states(other) == ["failed", "failed", "waits"]

@@ -11,7 +11,8 @@ from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.store.batch.runner import BatchRunner
 from tests.actors import OPERATOR
-from tests.pages.finance import TODAY, YESTERDAY, balance_of, paid_shop, seen_in
+from tests.days import today, yesterday
+from tests.pages.finance import balance_of, paid_shop, seen_in
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import Customer, new_customer
 from tests.serving import Merchant, Service, serving
@@ -30,7 +31,7 @@ def controlled(engine, tmp_path: Path) -> Iterator[Service]:
 async def receipt(service: Service, reference: str, laari: int) -> None:
     """Money at the bank that no line explains."""
     runner = BatchRunner(service.dsn, service.origin)
-    line = StatementLine(2, YESTERDAY, reference, "Invented", laari, None)
+    line = StatementLine(2, yesterday(), reference, "Invented", laari, None)
     await runner.run([ImportLine(OPERATOR, line)], 1.0)
     await runner.close()
 
@@ -100,7 +101,7 @@ async def test_one_person_cannot_credit_and_two_can(controlled: Service) -> None
 
 
 async def run_of(desk: Desk) -> str:
-    answer = desk.send("/payouts/preview", "", day=str(YESTERDAY))
+    answer = desk.send("/payouts/preview", "", day=str(yesterday()))
     assert answer.status_code == 200, answer.text
     return answer.url.path.removeprefix("/operator")
 
@@ -150,7 +151,7 @@ async def test_one_person_cannot_pay_out_and_two_can(controlled: Service) -> Non
 
 async def test_who_imported_a_day_does_not_explain_its_difference(controlled: Service) -> None:
     ann, bea = await desk_of(controlled, "finance"), await desk_of(controlled, "finance")
-    day = str(TODAY - timedelta(days=1))
+    day = str(today() - timedelta(days=1))
     header = "date,reference,description,debit,credit,balance\n"
     statement = f"{header}{day},FT9,Invented,,5.00,5.00\n"
     assert "is imported" in ann.send("/bank/book", "", statement=statement).text

@@ -13,7 +13,8 @@ import pytest_asyncio
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.store.batch.runner import BatchRunner
 from tests.actors import OPERATOR
-from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop
+from tests.days import today, yesterday
+from tests.pages.finance import HEADER, paid_shop
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
 from tests.serving import Service, serving
@@ -46,7 +47,7 @@ def unknown_line(desk: Desk, laari: int = 700) -> str:
     """The reference of an unallocated receipt."""
     reference = new_reference()
     amount = f"{laari // 100}.{laari % 100:02}"
-    statement = f"{HEADER}{YESTERDAY},{reference},No idea <i>who</i>,,{amount},{amount}\n"
+    statement = f"{HEADER}{yesterday()},{reference},No idea <i>who</i>,,{amount},{amount}\n"
     assert "is imported" in desk.send("/bank/book", "", statement=statement).text
     return reference
 
@@ -55,9 +56,9 @@ async def test_a_statement_is_checked_and_then_booked_once(service: Service, fin
     customer = await new_customer(service, balance=0)
     first, second, third = sorted(new_reference() for _ in range(3))
     statement = (
-        f"{HEADER}{TODAY},{first},Aisha {customer.account},,50.00,50.00\n"
-        f"{TODAY},{second},Who <b>knows</b>,,7.00,57.00\n"
-        f"{TODAY},{third},Charges,2.00,,55.00\n"
+        f"{HEADER}{today()},{first},Aisha {customer.account},,50.00,50.00\n"
+        f"{today()},{second},Who <b>knows</b>,,7.00,57.00\n"
+        f"{today()},{third},Charges,2.00,,55.00\n"
     )
     checked = finance.send("/bank", "", statement=statement).text
     assert "3 lines, 3 new" in checked
@@ -88,7 +89,7 @@ async def test_a_statement_says_whose_money_it_is_before_anything_is_booked(
     references = sorted(new_reference() for _ in range(3))
     texts = (f"top-up {aisha.account}", f"from +960 {ben.mobile}", f"{aisha.mobile} {ben.mobile}")
     rows = zip(references, texts, strict=True)
-    statement = HEADER + "".join(f"{TODAY},{each},{text},,5.00,\n" for each, text in rows)
+    statement = HEADER + "".join(f"{today()},{each},{text},,5.00,\n" for each, text in rows)
     checked = finance.send("/bank", "", statement=statement).text
     told = re.findall(r"<strong>For <bdi[^>]*>([^<]+)</bdi></strong>, by the ([a-z ]+)<", checked)
     assert told == [
@@ -125,8 +126,8 @@ async def test_a_conflict_with_a_slip_is_shown_before_anything_is_booked(
     first, slip = sorted(new_reference() for _ in range(2))
     await top_up(service, customer.account, 500, slip)
     statement = (
-        f"{HEADER}{TODAY},{first},Aisha {customer.account},,1.00,\n"
-        f"{TODAY},{slip},Aisha {customer.account},,6.00,\n"
+        f"{HEADER}{today()},{first},Aisha {customer.account},,1.00,\n"
+        f"{today()},{slip},Aisha {customer.account},,6.00,\n"
     )
     checked = finance.send("/bank", "", statement=statement).text
     assert "2 lines, 2 new" in checked
@@ -144,7 +145,7 @@ async def test_a_conflict_with_a_slip_is_shown_before_anything_is_booked(
 
 async def test_a_wrong_statement_is_shown_again(service: Service, finance: Desk) -> None:
     reference = new_reference()
-    wrong = f"{HEADER}{TODAY},{reference},Fine,,1.00,1.00\n{TODAY},X,</textarea><b>,one,,\n"
+    wrong = f"{HEADER}{today()},{reference},Fine,,1.00,1.00\n{today()},X,</textarea><b>,one,,\n"
     for action in ("", "/book"):
         refused = finance.send("/bank", action, statement=wrong)
         assert refused.status_code == 422
@@ -154,7 +155,7 @@ async def test_a_wrong_statement_is_shown_again(service: Service, finance: Desk)
 
 
 async def test_a_statement_may_be_longer_than_other_forms(finance: Desk) -> None:
-    rows = [f"{TODAY},{new_reference()},{'x' * 200},,1.00,\n" for _ in range(200)]
+    rows = [f"{today()},{new_reference()},{'x' * 200},,1.00,\n" for _ in range(200)]
     long = finance.upload("/bank", {}, statement=HEADER + "".join(rows))
     assert long.status_code == 200
     assert "200 lines, 200 new" in long.text
@@ -194,7 +195,7 @@ async def test_an_unknown_receipt_is_returned_once(service: Service, finance: De
 
 async def test_money_out_is_booked_as_a_charge_once(service: Service, finance: Desk) -> None:
     reference, receipt = new_reference(), unknown_line(finance)
-    statement = f"{HEADER}{YESTERDAY},{reference},Charges,2.50,,\n"
+    statement = f"{HEADER}{yesterday()},{reference},Charges,2.50,,\n"
     assert "is imported" in finance.send("/bank/book", "", statement=statement).text
     support = await desk_of(service, "support")
     assert support.send("/bank/charge", "", reference=reference).status_code == 403
@@ -211,7 +212,7 @@ async def test_money_out_is_booked_as_a_charge_once(service: Service, finance: D
 def money_out(desk: Desk, laari: int) -> str:
     """The reference of a debit line that no order explains."""
     reference, amount = new_reference(), f"{laari // 100}.{laari % 100:02}"
-    statement = f"{HEADER}{TODAY},{reference},Transfer,{amount},,\n"
+    statement = f"{HEADER}{today()},{reference},Transfer,{amount},,\n"
     assert "is imported" in desk.send("/bank/book", "", statement=statement).text
     return reference
 
@@ -261,14 +262,14 @@ async def test_money_out_is_matched_with_what_the_books_have(
 
 
 def sign(desk: Desk, **fields: Any) -> Any:
-    return desk.send("/float", "", **{"day": str(YESTERDAY), **fields})
+    return desk.send("/float", "", **{"day": str(yesterday()), **fields})
 
 
 async def test_a_day_is_signed_off_once(service: Service, finance: Desk) -> None:
-    day = str(YESTERDAY - timedelta(days=400))  # before all movements
+    day = str(yesterday() - timedelta(days=400))  # before all movements
     for fields in ({"bank_closing": "x"}, {"bank_closing": ""}, {"bank_closing": "1"}):
         assert sign(finance, day=day, **fields).status_code in (400, 422)  # the last has no note
-    for other in (str(TODAY), "9999-12-31", "soon", ""):
+    for other in (str(today()), "9999-12-31", "soon", ""):
         assert sign(finance, day=other, bank_closing="0").status_code in (409, 422)
     assert service.execute("SELECT FROM float_signoffs WHERE day = $1::text::date", day) == []
     fields = {"day": day, "bank_closing": "1,000.50", "note": "Deposit <i>late</i>"}
@@ -290,12 +291,12 @@ async def test_the_float_shows_a_day_of_the_books(finance: Desk) -> None:
         return text.split("Closing in the books")[1].split("</dd>", maxsplit=1)[0]
 
     unknown_line(finance, 12_345)
-    shown = finance.get("/float", day=str(YESTERDAY)).text
+    shown = finance.get("/float", day=str(yesterday())).text
     assert "In: Unallocated receipts" in shown
-    shown = finance.get("/float", day=str(TODAY)).text
+    shown = finance.get("/float", day=str(today())).text
     assert "The day has not ended yet." in shown
     assert "No line of this day or later" not in shown
-    tomorrow = finance.get("/float", day=str(TODAY + timedelta(days=1))).text
+    tomorrow = finance.get("/float", day=str(today() + timedelta(days=1))).text
     assert closing(tomorrow) == closing(shown)
     for day in ("never", "0001-01-01", "9999-12-31", ""):
         assert finance.get("/float", day=day).status_code == 200
@@ -325,18 +326,18 @@ def own_bank(engine: Any, tmp_path: Path) -> Iterator[Service]:
 
 async def test_a_gap_is_shown_and_the_closing_balance_proposed(own_bank: Service) -> None:
     finance = await desk_of(own_bank, "finance")
-    before = YESTERDAY - timedelta(days=1)
+    before = yesterday() - timedelta(days=1)
     statement = f"{HEADER}{before},FT1,x,,10.00,10.00\n"
     assert "is imported" in finance.send("/bank/book", "", statement=statement).text
     shown = finance.get("/float", day=str(before)).text
     assert 'name="bank_closing" type="text"' in shown
     assert 'value="10.00"' in shown
-    assert "No line of this day or later" in finance.get("/float", day=str(YESTERDAY)).text
+    assert "No line of this day or later" in finance.get("/float", day=str(yesterday())).text
     assert "are missing" not in shown
-    statement = f"{HEADER}{YESTERDAY},FT3,x,,1.00,31.00\n"
+    statement = f"{HEADER}{yesterday()},FT3,x,,1.00,31.00\n"
     assert "are missing" in finance.send("/bank", "", statement=statement).text
     assert "is imported" in finance.send("/bank/book", "", statement=statement).text
-    shown = finance.get("/float", day=str(YESTERDAY)).text
+    shown = finance.get("/float", day=str(yesterday())).text
     assert "are missing" in shown
     assert 'value="31.00"' in shown
     signed = sign(finance, bank_closing="31.00")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.pages.finance import HEADER, TODAY, YESTERDAY, balance_of, paid_shop
+from tests.days import today, yesterday
+from tests.pages.finance import HEADER, balance_of, paid_shop
 from tests.pages.looks import look
 from tests.pages.operators import COOKIE, new_operator, open_desk, session_of
 from tests.pages.people import Visitors, new_customer
@@ -191,9 +192,9 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     # The statement: a payment, a top-up and a line that nobody knows.
     await page.get_by_role("link", name="Bank", exact=True).click()
     await page.get_by_role("textbox", name="Statement").fill(
-        f"{HEADER}{TODAY},FT1,Payout {orders[29_700]},297.00,,703.00\n"
-        f"{TODAY},FT2,Aisha {customer.account},,50.00,753.00\n"
-        f"{TODAY},FT3,No idea,,7.00,760.00\n"
+        f"{HEADER}{today()},FT1,Payout {orders[29_700]},297.00,,703.00\n"
+        f"{today()},FT2,Aisha {customer.account},,50.00,753.00\n"
+        f"{today()},FT3,No idea,,7.00,760.00\n"
     )
     await page.get_by_role("button", name="Check the statement").click()
     await expect(page.get_by_role("heading", name="3 lines, 3 new")).to_be_visible()
@@ -213,7 +214,7 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
 
     # Money that was sent back: the bank's line for it is matched, and a wrong file is not booked.
     await page.get_by_role("textbox", name="Statement").fill(
-        f"{HEADER}{TODAY},FT4,By mistake,,3.00,\n{TODAY},FT5,Their money,3.00,,\n"
+        f"{HEADER}{today()},FT4,By mistake,,3.00,\n{today()},FT5,Their money,3.00,,\n"
     )
     await page.get_by_role("button", name="Check the statement").click()
     await page.get_by_role("button", name="Book the statement").click()
@@ -228,7 +229,7 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     await expect(page.get_by_role("status")).to_contain_text("Nothing was booked.")
     await expect(page.get_by_role("radio")).to_have_count(0)
     await page.get_by_role("textbox", name="Statement").fill(
-        f"{HEADER}{TODAY},FT4,By mistake,,4.00,\n"
+        f"{HEADER}{today()},FT4,By mistake,,4.00,\n"
     )
     await page.get_by_role("button", name="Check the statement").click()
     await expect(page.get_by_text("A line conflicts with the books")).to_be_visible()
@@ -242,7 +243,7 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     await page.get_by_label("Note, which a difference needs").fill("A deposit came late")
     await page.get_by_role("button", name="Sign off").click()
     await expect(page.get_by_role("status")).to_have_text("The day is signed off.")
-    await expect(page.get_by_label("Day", exact=True)).to_have_value(str(YESTERDAY))
+    await expect(page.get_by_label("Day", exact=True)).to_have_value(str(yesterday()))
     await look(page, "float")
 
     # A part of the returned money is held.

@@ -1,7 +1,7 @@
 """Every form of the desk that changes something writes an entry with the operator's name."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import HOME, OperatorRequest
 from laari.rules import ids
-from laari.rules.calendar import local_day, start_of
+from laari.rules.calendar import start_of
 from laari.rules.merchants.applications import SubmitApplication
 from laari.rules.people.trusted import AskTrustedPerson
 from laari.rules.records.merchants import ApplicationAnswers
@@ -17,6 +17,7 @@ from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
 from tests.cli.test_approval import ANSWERS
+from tests.days import tomorrow
 from tests.devices import add_device, themselves
 from tests.making import sign_up
 from tests.pages.forms import Forms
@@ -46,8 +47,8 @@ UNJOURNALLED = {
     "/money/movements/{movement_id}/refuse": "the same",
     "/cases/{case_id}/answer": "test_wallet_cases.py",
 }
-TOMORROW = local_day(datetime.now(UTC)) + timedelta(days=1)
 WHY = {"reason": "Asked"}
+LATER = tomorrow() + timedelta(days=1)  # also if the run lasts over midnight
 CUSTOMER: list[tuple[str, dict[str, str], str]] = [
     ("freeze", WHY, "wallet.freeze"),
     ("unfreeze", WHY, "wallet.unfreeze"),
@@ -72,8 +73,8 @@ MERCHANT: list[tuple[str, dict[str, str], str]] = [
     ("approve", {"hold": "New"}, "merchant.approve"),
     ("limit", {**WHY, "max_payment": "100"}, "merchant.set_limit"),
     ("fees", {**WHY, **FEES}, "merchant.set_fees"),
-    ("fees", {**WHY, **FEES, "first_day": str(TOMORROW)}, "fees.schedule"),
-    ("cancel-fees", {"starts_at": start_of(TOMORROW).isoformat()}, "fees.cancel"),
+    ("fees", {**WHY, **FEES, "first_day": str(LATER)}, "fees.schedule"),
+    ("cancel-fees", {"starts_at": start_of(LATER).isoformat()}, "fees.cancel"),
     ("password-link", {"email": "boat@shop.example"}, "password_link.issue"),
     ("funds", {**WHY, "kind": "correct", "amount": "5", "earlier": "0"}, "merchant.adjust"),
     ("payout-terms", {"payout_minimum": "5", "payout_fee": "0"}, "payout_terms.change"),

@@ -18,7 +18,8 @@ from laari.store.reads import tenants
 from laari.store.reads.money import payouts
 from tests.actors import OPERATOR
 from tests.bank_accounts import enter
-from tests.pages.finance import TODAY, YESTERDAY, balance_of, paid_shop, seen_in
+from tests.days import today, yesterday
+from tests.pages.finance import balance_of, paid_shop, seen_in
 from tests.pages.operators import Desk, desk_of, new_operator, session_of
 from tests.serving import Merchant, Service, serving
 
@@ -52,7 +53,7 @@ async def finance(bank_service: Service) -> AsyncIterator[Desk]:
 
 def create(desk: Desk, **fields: str) -> tuple[str, Any]:
     """A new run for yesterday: its page, and the answer."""
-    answer = desk.send("/payouts/preview", "", day=str(YESTERDAY), **fields)
+    answer = desk.send("/payouts/preview", "", day=str(yesterday()), **fields)
     assert answer.status_code == 200, answer.text
     return answer.url.path.removeprefix("/operator"), answer
 
@@ -80,7 +81,7 @@ async def test_a_preview_shows_amounts_and_reasons(bank_service: Service, financ
     )
     correction = {"kind": "correct", "amount": "-2.50", "reason": "Chargeback", "earlier": "0"}
     finance.send(f"/merchants/{negative.id}", "/funds", **correction, below_zero="on")
-    shown = finance.get("/payouts/preview", day=str(YESTERDAY)).text
+    shown = finance.get("/payouts/preview", day=str(yesterday())).text
     paid, left = shown.split('id="left"')
     assert "Paid &lt;b&gt;Café&lt;/b&gt;" in paid
     assert "297.00" in paid
@@ -103,10 +104,10 @@ async def test_a_preview_shows_held_payouts_apart(bank_service: Service, finance
         [asked] = await runner.run([RequestPayout(tenant.id, OPERATOR, None)], 1.0)
         assert asked.status == "requested"
     await runner.close()
-    before = finance.get("/payouts/preview", day=str(YESTERDAY)).text
+    before = finance.get("/payouts/preview", day=str(yesterday())).text
     terms = {"payout_fee": "0", "payout_minimum": "1", "paused_reason": "Fraud <i>case</i>"}
     assert finance.send(f"/merchants/{shops['Held'].id}", "/payout-terms", **terms).is_success
-    shown = finance.get("/payouts/preview", day=str(YESTERDAY)).text
+    shown = finance.get("/payouts/preview", day=str(yesterday())).text
     paid, held = shown.split('id="held"')
     assert total_of(before) - total_of(shown) == 9_000
     assert (shops["Held"].id in paid, shops["Free"].id in paid) == (False, True)
@@ -138,19 +139,19 @@ async def test_a_run_that_is_created_twice_pays_once(bank_service: Service, fina
         "held": 0,
         "in_transit": 30_000,
     }
-    other = finance.send("/payouts/preview", "", day=str(YESTERDAY - timedelta(days=1)))
+    other = finance.send("/payouts/preview", "", day=str(yesterday() - timedelta(days=1)))
     assert other.status_code == 409
     assert "is open: approve it or cancel it first" in other.text
 
 
 async def test_a_day_that_has_not_ended_is_refused(finance: Desk) -> None:
-    for day in (str(TODAY), "9999-12-31", "soon"):
+    for day in (str(today()), "9999-12-31", "soon"):
         assert finance.send("/payouts/preview", "", day=day).status_code == 422
         assert finance.get("/payouts/preview", day=day).status_code == 422
 
 
 async def test_nothing_to_pay_opens_no_run(bank_service: Service, finance: Desk) -> None:
-    assert finance.send("/payouts/preview", "", day=str(YESTERDAY)).status_code == 409
+    assert finance.send("/payouts/preview", "", day=str(yesterday())).status_code == 409
     assert bank_service.execute("SELECT FROM payout_runs WHERE status = 'requested'") == []
 
 
@@ -272,10 +273,10 @@ async def test_an_old_log_in_enters_the_password_again(
     forms: list[tuple[str, str, dict[str, str]]] = [
         (page, "/approve", {}),
         (page, "/cancel", {}),
-        ("/payouts/preview", "", {"day": str(YESTERDAY)}),
+        ("/payouts/preview", "", {"day": str(yesterday())}),
         (merchant, "/funds", {"kind": "hold", "amount": "1", "reason": "x", "earlier": "0"}),
         (merchant, "/payout-terms", {"payout_minimum": "1", "payout_fee": "0"}),
-        ("/float", "", {"day": str(YESTERDAY), "bank_closing": "1", "note": "x"}),
+        ("/float", "", {"day": str(yesterday()), "bank_closing": "1", "note": "x"}),
         ("/float/sweep", "", {"amount": "1", "last": "0"}),
         ("/bank/return", "", {"reference": "FT"}),
     ]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.finance import HEADER, YESTERDAY
+from tests.days import yesterday
+from tests.pages.finance import HEADER
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
 from tests.serving import Service, serving
@@ -37,7 +38,7 @@ def upload(desk: Desk, content: str) -> tuple[str, str]:
 async def test_a_small_statement_is_booked_by_one_person(careful_bank: Service) -> None:
     service, ann = careful_bank, await desk_of(careful_bank, "finance")
     customer = await new_customer(service, balance=0)
-    content = f"{HEADER}{YESTERDAY},FT1,Aisha {customer.account},,10.00,10.00\n"
+    content = f"{HEADER}{yesterday()},FT1,Aisha {customer.account},,10.00,10.00\n"
     shown, digest = upload(ann, content)
     assert "1 line, 1 new" in shown
     assert "1 top-ups" in shown
@@ -58,9 +59,9 @@ async def test_a_large_statement_waits_for_a_second_person(careful_bank: Service
     support = await desk_of(service, "support")
     customer = await new_customer(service, balance=0)
     content = (
-        f"{HEADER}{YESTERDAY},FT1,Aisha {customer.account},,900.00,900.00\n"
-        f"{YESTERDAY},FT2,Aisha {customer.account},,200.00,1100.00\n"
-        f"{YESTERDAY},FT3,Nobody,,7.00,1107.00\n"
+        f"{HEADER}{yesterday()},FT1,Aisha {customer.account},,900.00,900.00\n"
+        f"{yesterday()},FT2,Aisha {customer.account},,200.00,1100.00\n"
+        f"{yesterday()},FT3,Nobody,,7.00,1107.00\n"
     )
     _, digest = upload(ann, content)
     asked = ann.send("/bank/book", "", digest=digest)
@@ -91,7 +92,7 @@ async def test_a_refused_statement_books_nothing(careful_bank: Service) -> None:
     service = careful_bank
     ann, bea = await desk_of(service, "finance"), await desk_of(service, "finance")
     customer = await new_customer(service, balance=0)
-    content = f"{HEADER}{YESTERDAY},FT1,Aisha {customer.account},,9000.00,9000.00\n"
+    content = f"{HEADER}{yesterday()},FT1,Aisha {customer.account},,9000.00,9000.00\n"
     _, digest = upload(ann, content)
     ann.send("/bank/book", "", digest=digest)
     [movement] = set(re.findall(r"mov_[0-9a-f]{32}", bea.get("/money").text))

@@ -14,7 +14,8 @@ from laari.edge.pages.language import LANGUAGES
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.cli.test_approval import ANSWERS
-from tests.pages.finance import HEADER, TODAY, take
+from tests.days import today
+from tests.pages.finance import HEADER, take
 from tests.pages.looks import glance
 from tests.pages.operator_shots import Day
 from tests.pages.operators import desk_of, open_desk
@@ -101,7 +102,7 @@ async def test_a_customer_from_a_scanned_code_to_a_first_coffee(
 
     # The transfer is on the bank's statement, and the customer hears of it.
     finance = await desk_of(service, "finance")
-    line = f"{TODAY},FT{secrets.token_hex(6)},Transfer {reference},,100.00,100.00\n"
+    line = f"{today()},FT{secrets.token_hex(6)},Transfer {reference},,100.00,100.00\n"
     booked = await asyncio.to_thread(finance.send, "/bank/book", "", statement=HEADER + line)
     assert "is imported" in booked.text
     await told(service, "topup")

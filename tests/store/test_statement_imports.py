@@ -17,7 +17,6 @@ from laari.rules.banking.bank_targets import match_of
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.waiting_movements import Made, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
-from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa
 from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
@@ -26,13 +25,13 @@ from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import movement_lists
+from tests.days import today
 from tests.store.payout_books import Shop, a_shop, bank_account
 
 LIMIT = 10_000
 START = 1_000_000_000  # of the customer
 ANN = Actor("operator", "ann@laari.test", "finance")
 BOB = Actor("operator", "bob@laari.test", "finance")
-TODAY = local_day(datetime.now(UTC))
 HEADER = "date,reference,description,debit,credit,balance\n"
 
 
@@ -40,7 +39,9 @@ def statement(account: int, amounts: Sequence[int], first: int = 1, balance: int
     lines = [HEADER]
     for number, amount in enumerate(amounts, first):
         balance += amount
-        lines.append(f"{TODAY},FT{number},Aisha {account},,{rufiyaa(amount)},{rufiyaa(balance)}\n")
+        lines.append(
+            f"{today()},FT{number},Aisha {account},,{rufiyaa(amount)},{rufiyaa(balance)}\n"
+        )
     return "".join(lines).encode()
 
 
@@ -64,12 +65,12 @@ async def keep(shop: Shop, content: bytes) -> str:
 
 async def book(shop: Shop, spine: Spine, actor: Actor, digest: str) -> Any:
     ask = asking(shop.connection)
-    return await bank_statements.book(ask, spine.submit, actor, digest, TODAY)
+    return await bank_statements.book(ask, spine.submit, actor, digest, today())
 
 
 async def make(shop: Shop, spine: Spine, actor: Actor, asked: PendingMovement) -> Any:
     ask = asking(shop.connection)
-    return await bank_statements.make(ask, spine.submit, actor, asked.id, TODAY)
+    return await bank_statements.make(ask, spine.submit, actor, asked.id, today())
 
 
 async def lines_of(shop: Shop) -> list[tuple[str, str]]:
@@ -148,7 +149,7 @@ async def test_lines_of_an_import_that_waits_credit_nobody(dsn: str) -> None:
     async with a_shop(dsn) as shop, a_spine(shop) as spine:
         content = statement(shop.payer.account, [20_000])
         asked = await book(shop, spine, ANN, await keep(shop, content))
-        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        checked = await bank_statements.check(asking(shop.connection), content, today())
         [seen] = checked.lines
         booked = await spine.submit(ImportLine(ANN, seen.line, asked.id))
         assert isinstance(booked, Imported)
@@ -160,7 +161,7 @@ async def test_lines_of_a_confirmed_import_credit_no_more_than_its_sum(dsn: str)
     async with a_shop(dsn) as shop, a_spine(shop) as spine:
         content = statement(shop.payer.account, [8_000, 8_000])
         asked = await book(shop, spine, ANN, await keep(shop, content))
-        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        checked = await bank_statements.check(asking(shop.connection), content, today())
         async with shop.connection.transaction():
             await shop.connection.execute("SET LOCAL session_replication_role = replica")
             await shop.connection.execute("UPDATE pending_movements SET amount = 8000")
@@ -181,7 +182,7 @@ async def use_a_slip(shop: Shop) -> None:
 
 
 async def import_a_line(shop: Shop) -> None:
-    line = StatementLine(2, TODAY, "FT1", f"Aisha {shop.payer.account}", 6_000, None)
+    line = StatementLine(2, today(), "FT1", f"Aisha {shop.payer.account}", 6_000, None)
     await shop.run(ImportLine(BOB, line))
 
 
@@ -199,9 +200,9 @@ MEANWHILE = [use_a_slip, import_a_line, answer_an_order]
 def named(account: int) -> bytes:
     """The first line names the wallet, and the second one an order that is not sent yet."""
     return (
-        f"{HEADER}{TODAY},FT1,Aisha {account},,60.00,60.00\n"
-        f"{TODAY},FT2,Returned LP000001R0001,,49.50,109.50\n"
-        f"{TODAY},FT3,Aisha {account},,50.00,159.50\n"
+        f"{HEADER}{today()},FT1,Aisha {account},,60.00,60.00\n"
+        f"{today()},FT2,Returned LP000001R0001,,49.50,109.50\n"
+        f"{today()},FT3,Aisha {account},,50.00,159.50\n"
     ).encode()
 
 
@@ -245,7 +246,7 @@ async def test_a_line_that_changes_at_the_last_moment_is_not_booked(dsn: str) ->
     async with a_shop(dsn) as shop, a_spine(shop) as spine:
         content = named(shop.payer.account)
         asked = await book(shop, spine, ANN, await keep(shop, content))
-        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        checked = await bank_statements.check(asking(shop.connection), content, today())
         await make(shop, spine, BOB, asked)
         await use_a_slip(shop)
         await answer_an_order(shop)
@@ -265,13 +266,13 @@ async def test_an_import_goes_on_after_an_interruption(dsn: str) -> None:
         content = (
             named(account)
             + (
-                f"{TODAY},FT4,Unknown,,1.00,160.50\n{TODAY},FT5,Unknown,,1.00,161.50\n"
-                f"{TODAY},FT6,Costs,2.00,,159.50\n"
+                f"{today()},FT4,Unknown,,1.00,160.50\n{today()},FT5,Unknown,,1.00,161.50\n"
+                f"{today()},FT6,Costs,2.00,,159.50\n"
             ).encode()
         )
         digest = await keep(shop, content)
         asked = await book(shop, spine, ANN, digest)
-        checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+        checked = await bank_statements.check(asking(shop.connection), content, today())
         assert isinstance(await make(shop, spine, BOB, asked), Made)
         first, last = checked.lines[:2] + checked.lines[3:], checked.lines[2]
         for each in first:
@@ -348,7 +349,7 @@ async def _longest_hold(shop: Shop, spine: Spine, content: bytes) -> float:
 
     watching = asyncio.create_task(watch())
     digest = await keep(shop, content)
-    checked = await bank_statements.check(asking(shop.connection), content, TODAY)
+    checked = await bank_statements.check(asking(shop.connection), content, today())
     assert checked.totals.topups.many == 9_000
     before = await shop.connection.fetchval("SELECT count(*) FROM bank_lines")
     await book(shop, spine, ANN, digest)

@@ -31,10 +31,10 @@ from laari.store.reads.money import bank_files
 from laari.store.reads.money.float_days import float_of
 from tests.actors import OPERATOR, PERSON
 from tests.bank_accounts import enter
+from tests.days import today
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 
 BALANCE = 1_000_000_000
-DAY = local_day(datetime.now(UTC))
 
 
 async def history(shop: Shop) -> list[tuple[str, str, int]]:
@@ -47,7 +47,7 @@ async def history(shop: Shop) -> list[tuple[str, str, int]]:
 
 
 async def statement_line(shop: Shop, reference: str, text: str, amount: int) -> Any:
-    line = StatementLine(2, DAY, reference, text, amount, None)
+    line = StatementLine(2, today(), reference, text, amount, None)
     return await shop.run(ImportLine(OPERATOR, line))
 
 
@@ -149,7 +149,7 @@ async def test_nothing_leaves_a_frozen_wallet(dsn: str) -> None:
         # Frozen after the run was approved.
         await shop.run(await shop.approval(run.id))
         await shop.run(FreezeWallet(OPERATOR, account, "Stolen phone"))
-        refused = await shop.run(SendRun(SECOND, run.id, DAY, 1_000))
+        refused = await shop.run(SendRun(SECOND, run.id, today(), 1_000))
         assert refused.message.startswith("The wallet is frozen. Cancel po_")
         assert (await shop.found(other)).status == "approved"
 
@@ -182,7 +182,7 @@ async def test_without_a_bank_account_in_effect_nothing_is_sent(dsn: str) -> Non
         assert file is not None
         assert b"7730000012345" in file.content
         assert b"55555" not in file.content
-        again = await shop.run(SendRun(OPERATOR, run.id, DAY, 1))
+        again = await shop.run(SendRun(OPERATOR, run.id, today(), 1))
         assert again.run.status == "sent"
 
 
@@ -240,8 +240,8 @@ async def test_a_line_is_booked_as_a_charge_of_the_bank_once(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         assert (await statement_line(shop, "FT1", "Charges", -250)).line.use == "none"
         assert (await statement_line(shop, "FT2", "Somebody", 70)).line.use == "receipt"
-        today = local_day(datetime.now(UTC))
-        before = await float_of(shop.connection, today)
+        day = today()
+        before = await float_of(shop.connection, day)
         booked = await shop.run(ChargeLine(OPERATOR, "FT1"))
         assert isinstance(booked, BankLine)
         assert (booked.use, booked.amount) == ("charge", -250)
@@ -250,10 +250,10 @@ async def test_a_line_is_booked_as_a_charge_of_the_bank_once(dsn: str) -> None:
             assert refused.code == "conflict"
         assert (await shop.run(SendLineBack(OPERATOR, "FT1"))).code == "conflict"
         assert (await shop.run(ChargeLine(OPERATOR, "FT9"))).code == "not_found"
-        after = await float_of(shop.connection, today)
+        after = await float_of(shop.connection, day)
         assert after.closing == before.closing - 250
         # The same line again is the same line.
-        line = StatementLine(2, DAY, "FT1", "Charges", -250, None)
+        line = StatementLine(2, today(), "FT1", "Charges", -250, None)
         again = await shop.run(ImportLine(OPERATOR, line))
         assert (again.repeated, again.line.use) == (True, "charge")
         assert await shop.differences() == []
