@@ -63,6 +63,7 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("statement", "kinds"), DAMAGE, ids=[sql[:60] for sql, _ in DAMAGE])
 async def test_damage_to_a_payout_is_named_since_the_seal(
     sent: tuple[Shop, Payout], dsn: str, statement: str, kinds: set[str]

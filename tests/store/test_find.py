@@ -222,6 +222,7 @@ async def rows_and_lookups(connection: asyncpg.Connection, text: str) -> tuple[i
     return scanned + fetched, lookups
 
 
+@pytest.mark.ci
 async def test_no_search_reads_a_whole_table(dsn: str) -> None:
     """A reference is looked up for each merchant, in each of its spellings."""
     await write_books(dsn)

@@ -29,6 +29,7 @@ from laari.store.postgres.pool import connection_to
 from laari.store.tables import KeyedStatements, Statements
 from tests.actors import OPERATOR
 from tests.making import make_merchant
+from tests.sampling import some_of
 
 NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
@@ -236,7 +237,7 @@ def test_a_batch_writes_in_the_order_of_the_registry() -> None:
     assert stored[-1] is World.events  # with what is to be delivered of them
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", some_of(TABLES, 4), ids=lambda table: table.name)
 async def test_every_table_has_its_statements_and_the_schemas_columns(
     dsn: str, table: Table[Any, Any]
 ) -> None:
@@ -288,7 +289,7 @@ async def _is_unique(connection: asyncpg.Connection, table: str, fields: tuple[s
     assert sorted(fields) in [row["fields"] for row in found]
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", some_of(TABLES, 4), ids=lambda table: table.name)
 async def test_every_table_can_be_locked_and_read(dsn: str, table: Table[Any, Any]) -> None:
     locks, reads = Needs(), Needs()
     locks.lock(table, key_of(table))
@@ -301,7 +302,7 @@ async def test_every_table_can_be_locked_and_read(dsn: str, table: Table[Any, An
             assert table.of(world).get(key_of(table)) is None
 
 
-@pytest.mark.parametrize("lookup", LOOKUPS, ids=lambda lookup: lookup.name)
+@pytest.mark.parametrize("lookup", some_of(LOOKUPS, 4), ids=lambda lookup: lookup.name)
 async def test_every_lookup_is_loaded(dsn: str, lookup: Lookup[Any, Any]) -> None:
     needs = Needs()
     needs.read(lookup, LOOKUP_KEYS[lookup.name])

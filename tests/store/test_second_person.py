@@ -24,6 +24,7 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import movement_lists
 from laari.store.reads.money.payouts import orders
 from tests.actors import OPERATOR, PERSON
+from tests.sampling import some_of
 from tests.store.payout_books import Shop, a_shop, bank_account, until_decided
 
 ANN = Actor("operator", "ann@laari.test", "finance")
@@ -143,7 +144,7 @@ PATHS: list[Callable[[Shop], Awaitable[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", some_of(PATHS, 3))
 async def test_every_path_waits_for_a_second_person(
     dsn: str, path: Callable[[Shop], Awaitable[Any]]
 ) -> None:
@@ -170,7 +171,7 @@ async def test_every_path_waits_for_a_second_person(
         await careful.close()
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", some_of(PATHS, 3))
 async def test_every_path_counts_in_the_same_sum(
     dsn: str, path: Callable[[Shop], Awaitable[Any]]
 ) -> None:

@@ -322,6 +322,7 @@ def few_objects() -> Iterator[None]:
 TRIES = 3  # the host of a virtual machine may take its processor away, unseen
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("few_objects")
 async def test_nine_thousand_lines_hold_the_loop_for_ten_milliseconds_at_most(dsn: str) -> None:
     """Measured as time of this thread's processor, so that a busy machine does not matter."""
