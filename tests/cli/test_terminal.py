@@ -79,7 +79,7 @@ SHOWS = {
     "customer show",
     "customer list",
     "message list",
-    *("message resend", "merchant cancel-fees"),
+    "message resend",
 }
 
 
