@@ -4,7 +4,7 @@ import asyncio
 import os
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
@@ -152,3 +152,26 @@ async def test_a_request_that_waits_leaves_its_place() -> None:
     with admission.aside():
         assert admission.in_flight == 0
     assert admission.in_flight == 1
+
+
+async def test_pages_that_began_together_do_not_come_back_together(
+    looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def wait_for(waiting: Any, seconds: float) -> None:
+        waiting.close()
+        waits.append(seconds)
+        raise TimeoutError
+
+    async def read() -> str:
+        return "pending"
+
+    monkeypatch.setattr(live, "asyncio", SimpleNamespace(**vars(asyncio) | {"wait_for": wait_for}))
+    pages, request, admission = Live(looks), SimpleNamespace(started=0.0), Admission(1)
+    for _ in range(100):
+        await pages.state(cast(Any, request), admission, read, "pending", [PAYMENT])
+    pages.close()
+    assert len(set(waits)) > 90
+    assert 15 <= min(waits) < 18
+    assert 22 < max(waits) <= 25
