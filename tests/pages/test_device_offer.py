@@ -136,7 +136,11 @@ async def test_a_passkey_is_no_password(service: Service, live_shop: Merchant) -
     customer = await new_customer(service)
     phone, browser = with_passkey(service, customer), Browser(service)
     assert browser.use(phone).status_code == 303
-    assert_shut(browser, pay(browser, live_shop))
+    paid = pay(browser, live_shop)
+    assert_shut(browser, paid)
+    # Nor after the operator has ended it: the phone was stolen.
+    assert service.laari("customer", "end-passkeys", str(customer.account)).returncode == 0
+    assert_shut(browser, paid)
 
 
 @pytest.mark.parametrize("what", ["log-in", "payment"])

@@ -133,8 +133,8 @@ END_PASSKEYS = Operation(
     done="The customer has no passkeys now. The password still works.",
     about="""End all passkeys of a customer.
 
-    For a stolen phone or computer. The customer gets a message, and the password still works.
-    Sessions stay: end them too.
+    For a stolen phone or computer. All sessions end too. The customer gets a message, and the
+    password still works.
     """,
 )
 

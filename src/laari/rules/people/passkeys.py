@@ -21,7 +21,7 @@ from laari.rules.messages import tell_access
 from laari.rules.needs import Needs
 from laari.rules.people.passkey_challenges import Digest, ForAdding, ForLogIn, made_at
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.people.persons import no_log_in
+from laari.rules.people.persons import end_sessions, no_log_in
 from laari.rules.records.people import Customer, CustomerId, Passkey, show_whose
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
@@ -166,13 +166,17 @@ class EndPasskey(Command[Passkey]):
 
 @dataclass(frozen=True, slots=True)
 class EndPasskeys(Command[int]):
-    """The operator ends all passkeys of a customer, and tells them; the result is their number."""
+    """The operator ends all passkeys of a customer, and tells them; the result is their number.
+
+    The sessions end too: one that a stolen phone has opened counts as a recent confirmation.
+    """
 
     permission: ClassVar[Permission] = "sessions.end"
     actor: Actor
     customer_id: UUID
 
     def needs(self, needs: Needs) -> None:
+        needs.log_in(CustomerId(self.customer_id))
         needs.passkeys_of(self.customer_id)
 
     def decide(self, world: World) -> int | Refusal:
@@ -184,6 +188,7 @@ class EndPasskeys(Command[int]):
             return no_log_in(CustomerId(self.customer_id))
         ended = end_passkeys(world, Act(self.actor, "passkey.end"), customer)
         if ended:
+            end_sessions(world, customer.id)
             tell_access(world, customer, "passkey_ended", [passkey.name for passkey in ended])
         return len(ended)
 
