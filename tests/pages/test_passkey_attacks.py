@@ -184,14 +184,16 @@ async def test_a_copied_authenticator_is_refused(service: Service) -> None:
 
 async def test_an_ended_passkey_opens_nothing(service: Service) -> None:
     customer = await new_customer(service)
-    phone, browser = with_passkey(service, customer), Browser(service)
+    phone, browser, thief = with_passkey(service, customer), Browser(service), Browser(service)
     assert browser.use(phone).status_code == 303
+    assert thief.use(phone).status_code == 303
     end = f"{browser.account}/passkeys/{passkey_id(service, customer)}/end"
     wrong = browser.send(end, {"form_token": browser.token(browser.account), "password": "no"})
     assert (wrong.status_code, "not your password" in wrong.text) == (422, True)
     own = {"form_token": browser.token(browser.account), "password": customer.password}
     assert browser.send(end, own).headers["location"] == "/app/password?done=unpasskey"
     assert browser.send(end, own).status_code == 404
+    assert thief.http.get(thief.account).status_code == 303  # to the log-in
     assert Browser(service).use(phone).status_code == 422
     # Neither does it come back.
     assert browser.add(phone, customer).status_code == 409

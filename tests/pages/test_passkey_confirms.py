@@ -12,7 +12,7 @@ from playwright.async_api import expect
 
 from laari.edge.pages.language import DHIVEHI
 from tests.pages.forms import token_in
-from tests.pages.passkeys import Browser, with_passkey
+from tests.pages.passkeys import Browser, passkey_id, with_passkey
 from tests.pages.people import (
     Customer,
     Visitors,
@@ -111,8 +111,10 @@ async def test_an_ended_passkey_confirms_nothing_and_is_not_offered(service: Ser
     phone = with_passkey(service, customer)
     browser = logged_in(service, customer)
     used = answer(browser, phone)
-    end = ("customer", "end-passkeys", str(customer.account))
-    assert (await asyncio.to_thread(service.laari, *end)).returncode == 0
+    end = f"{browser.account}/passkeys/{passkey_id(service, customer)}/end"
+    own = {"form_token": browser.token(browser.account), "password": customer.password}
+    assert browser.send(end, own).status_code == 303
+    age(service, customer)
     assert make_key(browser, **used).status_code == 422
     assert BUTTON not in browser.http.get(f"{service.origin}/app/keys").text
 

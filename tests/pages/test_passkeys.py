@@ -128,7 +128,9 @@ async def test_a_passkey_is_added_used_listed_and_ended(
     assert await sideways_scroll(page) <= 0
     await line.get_by_label("For your safety").fill(customer.password)
     await line.get_by_role("button", name="now").click()
-    await expect(page.get_by_role("status")).to_have_text("The passkey is ended.")
+    await expect(page.get_by_role("status")).to_have_text(
+        "The passkey is ended. All your other sessions are ended."
+    )
     await expect(section).to_contain_text("You have no passkeys.")
 
     visitors.expected_statuses = {422}

@@ -52,6 +52,7 @@ OWN = Actor("customer", show_id(CUSTOMER, AISHA.id))
 SUPPORT = Actor("operator", "s@laari.mv", "support")
 FINANCE = Actor("operator", "f@laari.mv", "finance")
 BROWSER = "a browser"
+OTHER = UUID(int=9)
 
 
 def digest(purpose: str, value: str) -> bytes:
@@ -98,6 +99,9 @@ class Book:
         self.entries += world.journal
         self.messages += world.messages
         return outcome
+
+    def end(self, passkey_id: UUID, actor: Actor = OWN) -> Any:
+        return self.run(EndPasskey(actor, AISHA.id, passkey_id, b"session"))
 
     @property
     def usable(self) -> list[Passkey]:
@@ -249,7 +253,7 @@ def test_a_credential_counts_once_for_ever() -> None:
     book = with_one()
     again = {"credential": book.last.credential}
     assert book.add(**again).message == KNOWN
-    book.run(EndPasskey(OWN, AISHA.id, book.last.id))
+    book.end(book.last.id)
     assert book.add(**again).message == KNOWN
     assert book.usable == []
 
@@ -270,7 +274,7 @@ def test_a_customer_has_a_number_of_passkeys() -> None:
     for _ in range(PASSKEYS):
         assert isinstance(book.add(), Passkey)
     assert book.add(credential=b"more").code == "rate_limited"
-    book.run(EndPasskey(OWN, AISHA.id, book.usable[0].id))
+    book.end(book.usable[0].id)
     assert isinstance(book.add(), Passkey)
 
 
@@ -364,18 +368,18 @@ def test_a_signature_of_another_key_or_customer_does_not_count() -> None:
 
 def test_an_ended_passkey_opens_nothing() -> None:
     book = with_one()
-    assert isinstance(book.run(EndPasskey(OWN, AISHA.id, book.last.id)), Passkey)
+    assert isinstance(book.end(book.last.id), Passkey)
     assert book.last.ended_at == NOW
     assert book.use(1).code == "not_found"
-    assert book.run(EndPasskey(OWN, AISHA.id, book.last.id)).code == "not_found"
+    assert book.end(book.last.id).code == "not_found"
     assert [each.kind for each in book.messages] == ["passkey_added", "passkey_ended"]
 
 
 def test_only_customers_end_their_own() -> None:
     book = with_one()
     for actor in (OPERATOR, Actor("customer", show_id(CUSTOMER, UUID(int=9)))):
-        assert book.run(EndPasskey(actor, AISHA.id, book.last.id)).code == "not_found"
-    assert book.run(EndPasskey(OWN, AISHA.id, UUID(int=9))).code == "not_found"
+        assert book.end(book.last.id, actor).code == "not_found"
+    assert book.end(OTHER).code == "not_found"
     assert len(book.usable) == 1
 
 
@@ -415,14 +419,11 @@ def test_without_passkeys_the_operator_ends_none() -> None:
 STEPS = {
     "add": lambda book, number: book.add(),
     "use": lambda book, number: book.use(number) if book.passkeys else None,
-    "end": lambda book, number: book.run(
-        EndPasskey(
-            OWN, AISHA.id, [*book.passkeys][number] if number < len(book.passkeys) else OTHER
-        )
+    "end": lambda book, number: book.end(
+        [*book.passkeys][number] if number < len(book.passkeys) else OTHER
     ),
     "end all": lambda book, number: book.run(EndPasskeys(OPERATOR, AISHA.id)),
 }
-OTHER = UUID(int=9)
 
 
 @given(

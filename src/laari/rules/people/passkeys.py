@@ -145,14 +145,18 @@ def goes_on(before: int, now: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EndPasskey(Command[Passkey]):
-    """Ends a passkey of one's own, and tells the customer."""
+    """Ends a passkey of one's own, and tells the customer.
+
+    All sessions except the present one end too: a stolen phone may have opened one with it.
+    """
 
     actor: Actor
     customer_id: UUID
     passkey_id: UUID
+    session: bytes
 
     def needs(self, needs: Needs) -> None:
-        needs.passkeys_of(self.customer_id)
+        needs.customer(self.customer_id)
 
     def decide(self, world: World) -> Passkey | Refusal:
         usable = world.passkeys_of[self.customer_id]
@@ -160,6 +164,7 @@ class EndPasskey(Command[Passkey]):
             return refuse("not_found")
         customer, passkey = world.customers[self.customer_id], world.passkeys[self.passkey_id]
         _end(world, Act(self.actor, "passkey.end"), customer, passkey)
+        end_sessions(world, customer.id, except_for=self.session)
         tell_access(world, customer, "passkey_ended", [passkey.name])
         return passkey
 
@@ -176,8 +181,7 @@ class EndPasskeys(Command[int]):
     customer_id: UUID
 
     def needs(self, needs: Needs) -> None:
-        needs.log_in(CustomerId(self.customer_id))
-        needs.passkeys_of(self.customer_id)
+        needs.customer(self.customer_id)
 
     def decide(self, world: World) -> int | Refusal:
         refusal = lacks(self.actor, self.permission)

@@ -126,7 +126,8 @@ async def end(request: WalletRequest) -> Reply:
     if passkey_id is None:
         return request.no_such_page()
     await confirm(request, request.customer, always=True)
-    command = EndPasskey(request.actor, request.customer.customer_id, passkey_id)
+    customer = request.customer
+    command = EndPasskey(request.actor, customer.customer_id, passkey_id, customer.digest)
     outcome = await request.backend.spine.submit(command)
     if not isinstance(outcome, Refusal):
         return request.go(f"{PASSWORD}?done=unpasskey")
