@@ -68,7 +68,7 @@ def test_a_node_that_never_answers_is_not_back() -> None:
 
 def test_only_requests_with_a_commit_in_doubt_are_counted_as_such() -> None:
     batch = {
-        "logger": "laari.spine.engine",
+        "logger": "laari.spine.batches",
         "message": "batch of 3: …",
         "error": ["OutcomeUnknown"],
     }

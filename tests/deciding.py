@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from laari.rules.command import Command
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.secrets import keys_of
 from tests.actors import MASTER

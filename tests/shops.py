@@ -9,7 +9,7 @@ from asyncpg import Connection
 from laari.rules.actors import Actor
 from laari.rules.banking.holidays import SetHoliday
 from laari.rules.banking.tiers import SetLimits
-from laari.rules.merchants.fees import SetFees
+from laari.rules.merchants.fee_terms import SetFees
 from laari.rules.merchants.keys import NO_OVERLAP, CreateClient, EndOldKey, RevokeClient, RotateKey
 from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms

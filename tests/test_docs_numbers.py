@@ -16,7 +16,7 @@ from laari.edge.pages import cookies, request, routes
 from laari.edge.pages.tills import counter
 from laari.engine import wal_archive
 from laari.http import head
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.process import heartbeat, supervisor
 from laari.rules import messages
 from laari.rules.banking import bank_accounts, bank_statement
@@ -62,7 +62,7 @@ from laari.rules.limits.tills import (
 from laari.rules.payments import refunds
 from laari.rules.records.payouts import PayoutStatus
 from laari.rules.webhooks import SIGNATURE_TOLERANCE_SECONDS
-from laari.spine import engine
+from laari.spine import batches
 from laari.store import purge
 from laari.store.batch import runner
 from laari.store.ledger.sealed_rows import SUBJECTS
@@ -123,12 +123,12 @@ SENTENCES = {
         f"{_seconds(runner.STATEMENT_SECONDS):g} s per statement, "
         f"{_seconds(runner.LOAD_SECONDS):g} s to load, "
         f"{_seconds(runner.COMMIT_SECONDS):g} s to commit",
-        f"command in the queue: {_seconds(engine.WAIT_SECONDS):g} s; "
-        f"{_seconds(engine.AWAY_WAIT_SECONDS):g} s while",
-        f"{WORDS[engine.MAX_RERUNS]} reruns, "
-        f"{WORDS[int(_seconds(engine.RERUN_SECONDS))]} seconds, then 503",
+        f"command in the queue: {_seconds(batches.WAIT_SECONDS):g} s; "
+        f"{_seconds(batches.AWAY_WAIT_SECONDS):g} s while",
+        f"{WORDS[batches.MAX_RERUNS]} reruns, "
+        f"{WORDS[int(_seconds(batches.RERUN_SECONDS))]} seconds, then 503",
         f"for {WORDS[int(runner.LOOK_UP_SECONDS)]} seconds all batches look up first",
-        f"The queue holds at most {engine.MAX_WAITING:,} commands.",
+        f"The queue holds at most {batches.MAX_WAITING:,} commands.",
         f"Each tenant has {_SHARE}",
         f"A form has at most {routes.MAX_FORM_BYTES // KIB} KiB.",
         f"for at most {WORDS[heavy.MOST_UPLOADS]} people in a process",
@@ -188,7 +188,7 @@ SENTENCES = {
     ],
     "operations.md": [
         f"A process handles {admission.MAX_IN_FLIGHT:,} requests at a time and queues "
-        f"{engine.MAX_WAITING:,} write commands.",
+        f"{batches.MAX_WAITING:,} write commands.",
         f"A reply is read up to {sender.MAX_READ_BYTES // KIB} KiB.",
         f"(nice {NICENESS}, 64 MiB)",
         f"It works once, for {int(PASSWORD_LINK_LIFE / timedelta(minutes=1))} minutes.",

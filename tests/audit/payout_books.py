@@ -3,8 +3,8 @@
 from datetime import UTC, date, datetime
 
 from laari.rules.banking.bank_lines import ImportLine, SignFloat
-from laari.rules.banking.bank_matches import MatchLine
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.manual_matches import MatchLine
 from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, JoinRun

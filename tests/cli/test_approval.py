@@ -8,7 +8,7 @@ import pytest
 
 from laari.rules.calendar import local_day
 from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication, SubmitApplication
-from laari.rules.merchants.fees import StartFees
+from laari.rules.merchants.fee_terms import StartFees
 from laari.rules.records.merchants import ApplicationAnswers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import fees

@@ -11,7 +11,7 @@ import pytest
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.money import MAX_MONEY
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR

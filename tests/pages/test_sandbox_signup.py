@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from laari.store.batch.loaders.turns import lock_number
+from laari.store.batch.loaders.advisory_locks import lock_number
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import memberships
 from tests import people

@@ -17,7 +17,7 @@ from laari.rules.people.cases import OpenCase
 from laari.rules.records.people import Case
 from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

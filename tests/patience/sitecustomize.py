@@ -20,7 +20,7 @@ FACTOR = 10
 FOLDER = str(Path(__file__).parent)
 # By module: constants of the module, and default values of fields of its classes.
 DEADLINES = {
-    "laari.spine.engine": (
+    "laari.spine.batches": (
         "AWAY_WAIT_SECONDS",
         "PATIENT_LOCK_SECONDS",
         "RERUN_SECONDS",
@@ -39,7 +39,7 @@ DEADLINES = {
     "laari.edge.backend": ("PAGE_STATEMENT_SECONDS", "SCRAPE_SECONDS"),
     "laari.edge.load.hashing": ("LONGEST_WAIT_SECONDS",),
     "laari.edge.load.heavy": ("PATIENCE_SECONDS",),
-    "laari.http.client_limits": ("closed_wait_seconds", "head_seconds", "wait_seconds"),
+    "laari.http.connection_limits": ("closed_wait_seconds", "head_seconds", "wait_seconds"),
     "laari.process.heartbeat": ("SILENT_SECONDS",),
     "laari.workers.webhooks.delivery": ("ANSWER_SECONDS",),
 }

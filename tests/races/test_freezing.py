@@ -11,7 +11,7 @@ from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

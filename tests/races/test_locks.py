@@ -74,7 +74,7 @@ def test_reading_what_is_overdue_and_held_answers_it_as_it_is(shop: Merchant, ki
 
 
 def test_a_key_that_another_process_works_under_is_in_progress(shop: Merchant) -> None:
-    from laari.store.batch.loaders.turns import lock_number
+    from laari.store.batch.loaders.advisory_locks import lock_number
 
     tenant_id = shop.service.execute(
         "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'sandbox'", shop.id

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import fields
 
 from laari.rules.actors import Actor
-from laari.rules.banking.approval import ApproveRun
 from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
+from laari.rules.banking.payout_approval import ApproveRun
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
     CancelPayout,

@@ -9,7 +9,7 @@ from msgspec import json
 from laari.rules.actors import Actor
 from laari.rules.banking.holidays import RemoveHoliday, SetHoliday
 from laari.rules.banking.tiers import SetLimits
-from laari.rules.merchants.fees import CancelFees, SetFees, StartFees
+from laari.rules.merchants.fee_terms import CancelFees, SetFees, StartFees
 from laari.rules.merchants.payout_terms import ChangePayoutTerms, NewTerms
 from laari.rules.records.bank import BankHoliday
 from laari.rules.records.payouts import PayoutTerms

@@ -11,7 +11,7 @@ import pytest
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.command import Command
 from laari.rules.tokens import IssueToken
-from laari.spine.engine import OutcomeUnknown, Spine
+from laari.spine.batches import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR, change

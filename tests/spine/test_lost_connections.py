@@ -17,7 +17,7 @@ from laari.rules.records.payouts import PayoutRun
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.refunds import refund_shape
-from laari.spine.engine import OutcomeUnknown, Spine
+from laari.spine.batches import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from tests import shops

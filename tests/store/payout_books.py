@@ -13,8 +13,8 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.actors import Actor, Payer
-from laari.rules.banking.approval import ApproveRun
 from laari.rules.banking.merchant_money import MoveFunds
+from laari.rules.banking.payout_approval import ApproveRun
 from laari.rules.banking.payout_runs import OpenRun, Run, SendRun
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.banking.withdrawals import RequestWithdrawal
@@ -23,7 +23,7 @@ from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records.payments import Payment
 from laari.rules.records.payouts import Payout, PayoutMovement, PayoutRun
 from laari.rules.records.tenants import Mode, Tenant
-from laari.spine.engine import LostRace
+from laari.spine.batches import LostRace
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import daily_figures

@@ -17,9 +17,9 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.actors import Payer
-from laari.rules.banking.approval import ApproveRun
 from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.banking.merchant_money import MoveFunds
+from laari.rules.banking.payout_approval import ApproveRun
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
     CancelPayout,

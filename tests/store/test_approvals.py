@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from laari.rules.actors import Actor
-from laari.rules.banking.approval import ApproveRun, content_of
 from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.banking.bank_lines import ImportLine, SignFloat
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.payout_approval import ApproveRun, content_of
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
     CancelPayout,

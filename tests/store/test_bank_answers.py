@@ -7,8 +7,8 @@ from typing import Any, Literal
 import pytest
 
 from laari.rules.banking.bank_lines import ImportLine
-from laari.rules.banking.bank_matches import MatchLine, UnmatchLine
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.manual_matches import MatchLine, UnmatchLine
 from laari.rules.banking.open_lines import SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout
 from laari.rules.records.bank import BankLine

@@ -19,7 +19,7 @@ from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tokens import IssueToken
 from laari.rules.world import World
-from laari.spine.engine import PATIENT_LOCK_SECONDS, Spine
+from laari.spine.batches import PATIENT_LOCK_SECONDS, Spine
 from laari.store.batch.load import load
 from laari.store.batch.runner import _SESSION, BatchRunner
 from laari.store.postgres.pool import connection_to

@@ -23,7 +23,7 @@ from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import counted, spent_now
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.audit import audit
 from laari.store.batch import sandbox_periods
 from laari.store.batch.runner import BatchRunner, load

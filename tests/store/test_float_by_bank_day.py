@@ -10,8 +10,8 @@ import pytest
 from laari.rules.banking.bank_balances import in_order
 from laari.rules.banking.bank_days import cut_off_of
 from laari.rules.banking.bank_lines import ImportLine
-from laari.rules.banking.bank_matches import MatchLine
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.manual_matches import MatchLine
 from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout, OpenRun

@@ -10,7 +10,7 @@ from laari.rules.banking.merchant_money import Funds, MoveFunds
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records.payouts import Payout
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from tests.actors import OPERATOR, PERSON
 from tests.store.payout_books import a_shop, bank_account

@@ -15,7 +15,7 @@ import pytest
 from laari.engine.programs import _as_ordinary_user
 from laari.rules.records.merchants import AccessToken
 from laari.rules.tokens import IssueToken
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.migrate import check
 from laari.store.postgres.pool import open_pool

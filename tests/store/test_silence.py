@@ -14,7 +14,7 @@ from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.records.merchants import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
-from laari.spine.engine import OutcomeUnknown, Spine
+from laari.spine.batches import OutcomeUnknown, Spine
 from laari.spine.gather import Coalesced
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants import installation

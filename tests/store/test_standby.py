@@ -21,7 +21,7 @@ from laari.rules.records.merchants import AccessToken
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import IssueToken
-from laari.spine.engine import OutcomeUnknown, Spine
+from laari.spine.batches import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.connect import DatabaseUnreachableError, connect
 from laari.store.postgres.pool import Pool, connection_to, open_pool

@@ -20,7 +20,7 @@ from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.money import rufiyaa
 from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store import bank_statements
 from laari.store.bank_statements import Booked, asking
 from laari.store.batch.runner import BatchRunner

@@ -16,7 +16,7 @@ from laari.rules.payments.tills import CloseTill
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.tills import TillClosing
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import daily_figures

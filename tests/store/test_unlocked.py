@@ -14,7 +14,7 @@ from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import Tenant
 from laari.rules.tables import Rows, UnlockedRowError
 from laari.rules.world import World
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 

@@ -23,7 +23,7 @@ from laari.rules.calendar import local_day
 from laari.rules.records.bank import BankLine
 from laari.rules.records.bank_accounts import BankAccount, BankDetails
 from laari.rules.records.payouts import Payout
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to

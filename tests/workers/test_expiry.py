@@ -16,7 +16,7 @@ from laari.rules.payments.payment_requests import (
 from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.records.tenants import Tenant
 from laari.rules.tokens import IssueToken
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.purge import purge_access_tokens

@@ -22,7 +22,7 @@ from laari.errors import UnavailableError
 from laari.rules.periods import Counted, Moment, others
 from laari.rules.records.tenants import Mode, Tenant, TenantClock
 from laari.settings import Settings
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.spine.gather import Coalesced, Gathered
 from laari.store.batch import sandbox_periods
 from laari.store.batch.announce import Announcer

@@ -2,7 +2,7 @@
 
 import re
 
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.http.head import is_field
 from laari.rules.refusals import Refusal, refuse
 

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import Protocol, cast
 
 from laari.http.chunks import Chunks
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.http.cycle import CONTINUE, Cycle, write_head
 from laari.http.head import CHUNKED, Fault, Fields, Head, read_head, unread_fault
 from laari.http.long_body import LongBody

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.http.cycle import CONTINUE
 from laari.http.head import Head
 from laari.http.messages import PIECE_BYTES, ClientGone, SlowBody

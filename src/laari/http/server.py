@@ -17,8 +17,8 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from laari.http.client_addresses import Networks, client_address, client_prefix, is_trusted
-from laari.http.client_limits import ACCEPTS, BACKLOG, Limits
 from laari.http.connection import STALE, Connection, State
+from laari.http.connection_limits import ACCEPTS, BACKLOG, Limits
 from laari.http.cycle import Cycle
 from laari.http.head import Head
 from laari.http.lateness import CHECK_SECONDS, Lateness, wait_in_kernel

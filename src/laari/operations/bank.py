@@ -9,8 +9,8 @@ from laari.operations.operation import Context, Operation, Shape, command, plain
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_balances import Gap
 from laari.rules.banking.bank_lines import SignFloat
-from laari.rules.banking.bank_matches import MatchLine, UnmatchLine
 from laari.rules.banking.bank_statement import MAX_REFERENCE, StatementError
+from laari.rules.banking.manual_matches import MatchLine, UnmatchLine
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.waiting_movements import Made
 from laari.rules.calendar import local_day

@@ -20,7 +20,7 @@ from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
 from laari.rules.limits.keys_and_rates import OLD_KEY_LONGEST_HOURS
-from laari.rules.merchants.fees import CancelFees, SetFees
+from laari.rules.merchants.fee_terms import CancelFees, SetFees
 from laari.rules.merchants.keys import EndOldKey, NewKey, RotateKey
 from laari.rules.merchants.merchant_settings import (
     MAX_NAME,

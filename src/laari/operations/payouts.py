@@ -10,10 +10,10 @@ from laari.operations.fields import Amount, Day, Field, Number, Text, reason
 from laari.operations.operation import Context, Operation, Otherwise, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.banking.approval import ApproveRun, content_of
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.banking.bank_days import bank_day_from, has_ended
 from laari.rules.banking.bank_file import MAX_NUMBER
+from laari.rules.banking.payout_approval import ApproveRun, content_of
 from laari.rules.banking.payout_runs import (
     AnswerPayout,
     CancelPayout,

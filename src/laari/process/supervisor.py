@@ -21,7 +21,7 @@ from laari.edge.load.token_buckets import SHARED_BYTES
 from laari.engine.embedded import revive
 from laari.engine.programs import EngineError
 from laari.errors import LaariError
-from laari.http.client_limits import BACKLOG
+from laari.http.connection_limits import BACKLOG
 from laari.process import heartbeat
 from laari.process.heartbeat import Watchdog
 from laari.settings import Settings

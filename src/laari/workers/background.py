@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from laari.errors import UnavailableError
 from laari.settings import Settings
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store import movement_messages, purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner

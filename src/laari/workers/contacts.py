@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from laari.rules.people.contact_changes import ApplyContactChange
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.postgres.pool import Pool
 from laari.store.reads import contact_changes
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from laari.rules.payments.payment_requests import ExpireRequest
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.postgres.pool import Pool
 from laari.store.reads import payment_requests, tenants
 

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from laari.rules.merchants.fees import StartFees
+from laari.rules.merchants.fee_terms import StartFees
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Spine
+from laari.spine.batches import Spine
 from laari.store.postgres.pool import Pool
 from laari.store.reads import fees
 

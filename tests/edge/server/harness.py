@@ -11,7 +11,7 @@ from typing import Any
 
 import uvloop
 
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.http.messages import ClientGone, Reply, Request, SlowBody, Stream
 from laari.http.server import Server
 from laari.rules.refusals import Refusal

@@ -10,7 +10,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from tests.edge.server.harness import GET, QUICK, Client, Running, on_uvloop, running, until
 
 
@@ -192,7 +192,7 @@ async def test_more_connections_than_files_are_told_and_survived() -> None:
 
 def test_the_system_is_asked_for_as_many_files_as_it_may_give() -> None:
     script = (
-        "import resource; from laari.http.client_limits import Limits\n"
+        "import resource; from laari.http.connection_limits import Limits\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (100, 3000))\n"
         "from laari.http.server import _allowed_connections as allowed\n"
         "print(allowed(Limits()), resource.getrlimit(resource.RLIMIT_NOFILE)[0])"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laari.http.chunks import Chunks
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.rules.refusals import Refusal
 
 SMALL = Limits(body_bytes=64, chunks=20, chunk_line_bytes=16, trailer_bytes=48)

@@ -7,8 +7,8 @@ import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laari.http.client_limits import Limits
 from laari.http.connection import Connection, State
+from laari.http.connection_limits import Limits
 from laari.http.messages import Reply, Request
 from laari.http.server import Server
 from laari.rules.refusals import Refusal

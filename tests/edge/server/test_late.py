@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.http.lateness import LATE_SECONDS
 from laari.http.server import Server
 from tests.edge.server.harness import GET, QUICK, App, on_uvloop, running, until

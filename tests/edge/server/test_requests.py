@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from tests.edge.server.harness import GET, QUICK, Client, on_uvloop, running, until
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from laari.http.client_limits import Limits
+from laari.http.connection_limits import Limits
 from laari.http.messages import Reply, Request
 from laari.http.server import Server
 from laari.rules.refusals import Refusal

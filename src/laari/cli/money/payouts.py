@@ -42,8 +42,8 @@ from laari.operations.payouts import (
 )
 from laari.operations.service_settings import REMOVE_HOLIDAY, SET_HOLIDAY
 from laari.process.open import Service
-from laari.rules.banking.approval import content_of
 from laari.rules.banking.bank_days import bank_day_from
+from laari.rules.banking.payout_approval import content_of
 from laari.rules.banking.payouts import tenant_of
 from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa

@@ -19,7 +19,7 @@ from laari.rules.command import Command
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.settings import read_settings
-from laari.spine.engine import OutcomeUnknown, Spine
+from laari.spine.batches import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.merchants.installation import known_public_url
 from laari.store.postgres.pool import Connection, connection_to

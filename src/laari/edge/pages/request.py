@@ -34,7 +34,7 @@ from laari.rules.people.permissions import Permission
 from laari.rules.records.people import Whose
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
-from laari.spine.engine import OutcomeUnknown
+from laari.spine.batches import OutcomeUnknown
 from laari.store.counters import sessions
 from laari.store.counters.sessions import (
     CustomerSession,

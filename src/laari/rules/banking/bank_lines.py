@@ -4,7 +4,7 @@ Money with the number of a wallet, or the mobile number of its holder, becomes a
 the reference of an order answers it (`laari.rules.banking.bank_targets`). Other money that came in
 is unallocated until a person assigns it or sends it back. Other money that went out changes
 nothing. A person books it as a charge of the bank, or matches it with money that the books have
-sent before (`laari.rules.banking.bank_matches`).
+sent before (`laari.rules.banking.manual_matches`).
 """
 
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ import asyncio
 import logging
 
 from laari.errors import UnavailableError
-from laari.spine.engine import OutcomeUnknown
+from laari.spine.batches import OutcomeUnknown
 from laari.store.outbox.deliveries import announce
 from laari.store.postgres.pool import Pool
 

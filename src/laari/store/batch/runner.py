@@ -13,7 +13,7 @@ from laari.rules.master_key import NO_KEYS, Keys
 from laari.rules.needs import Needs
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
-from laari.spine.engine import (
+from laari.spine.batches import (
     Away,
     LockTimeout,
     LostRace,

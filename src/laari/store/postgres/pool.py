@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 import asyncpg
 
 from laari.errors import ConnectionLostError, LaariError, UnavailableError
-from laari.spine.engine import OutcomeUnknown
+from laari.spine.batches import OutcomeUnknown
 from laari.store.postgres.connect import STALE_SECONDS, close, connect, is_lost, prove_writable
 from laari.store.postgres.deadlines import Watch
 

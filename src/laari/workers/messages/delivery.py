@@ -17,7 +17,7 @@ from laari.errors import UnavailableError
 from laari.rules import ids
 from laari.rules.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART, addressed
 from laari.rules.records.messages import Channel, MessageKind, MessageStatus
-from laari.spine.engine import OutcomeUnknown
+from laari.spine.batches import OutcomeUnknown
 from laari.store.outbox import messages as outbox
 from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool

@@ -26,8 +26,8 @@ from laari.edge.pages.dashboard.by_hand import (
 )
 from laari.edge.pages.dashboard.money import (
     balance_history,
-    export,
     movements,
+    payments_export,
     payouts,
     statement,
     tills,
@@ -45,7 +45,7 @@ ROUTES: Routes = [
     *reusable_link.ROUTES,
     *payment_request.ROUTES,
     *authorization.ROUTES,
-    *export.ROUTES,
+    *payments_export.ROUTES,
     *movements.ROUTES,
     *journal.ROUTES,
     *refunds.ROUTES,

@@ -24,9 +24,9 @@ from laari.operations.payouts import (
     last_day,
 )
 from laari.rules import ids
-from laari.rules.banking.approval import Control, approved_on, content_of, not_approver
 from laari.rules.banking.bank_accounts import Owned, masked
 from laari.rules.banking.bank_days import bank_day_from
+from laari.rules.banking.payout_approval import Control, approved_on, content_of, not_approver
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import run_state
 from laari.rules.records.payouts import BankOrder, Payout, PayoutRun

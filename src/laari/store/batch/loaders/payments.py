@@ -7,8 +7,8 @@ import asyncpg
 from laari.rules.needs import Needs
 from laari.rules.world import World
 from laari.store.batch.load_charge import load_charging
+from laari.store.batch.loaders.advisory_locks import lock_number
 from laari.store.batch.loaders.loader import Loader, by_key, by_query
-from laari.store.batch.loaders.turns import lock_number
 from laari.store.reads import refunds
 from laari.store.tables import AUTHORIZATIONS, PAYMENTS, REQUESTS, SAVED_RESPONSES
 

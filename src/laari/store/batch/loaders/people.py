@@ -4,8 +4,8 @@ import asyncpg
 
 from laari.rules.needs import Needs
 from laari.rules.world import World
+from laari.store.batch.loaders.advisory_locks import lock_in_turn
 from laari.store.batch.loaders.loader import Loader, by_query
-from laari.store.batch.loaders.turns import lock_in_turn
 from laari.store.reads import contact_changes, messages
 from laari.store.reads.people import (
     invitations,

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from laari.edge.pages.csv_files import ROWS_AT_ONCE, csv_lines, file_reply
 from laari.edge.pages.dashboard.days import DAY_FIELDS, read_span
-from laari.edge.pages.dashboard.money.export import CELLS, cells_of
+from laari.edge.pages.dashboard.money.payments_export import CELLS, cells_of
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
 from laari.edge.pages.request import shown

@@ -1,4 +1,4 @@
-"""Advisory locks, for what no row protects."""
+"""Advisory locks, for what no row protects: an idempotency key, a slip, a sign-up."""
 
 import hashlib
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from laari.rules.banking.bank_lines import ImportLine
-from laari.rules.banking.bank_matches import MatchLine
 from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.manual_matches import MatchLine
 from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.banking.open_lines import ChargeLine, SendLineBack
 from laari.rules.records.bank import BankLine, BankMovement

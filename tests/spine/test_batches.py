@@ -11,8 +11,8 @@ from laari.rules.command import Command, Share
 from laari.rules.needs import Needs
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
-from laari.spine import engine
-from laari.spine.engine import Away, LockTimeout, LostRace, Rerun, SlowCommit, Spine, TooSlow
+from laari.spine import batches
+from laari.spine.batches import Away, LockTimeout, LostRace, Rerun, SlowCommit, Spine, TooSlow
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ async def test_a_command_that_takes_too_long_fails_alone() -> None:
 async def test_a_batch_is_not_begun_again_when_it_took_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine, "RERUN_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "RERUN_SECONDS", 0.0)
     runner = Runner(Away())
     assert await outcomes(runner, 1) == [refuse("service_unavailable")]
     assert len(runner.batches) == 1
@@ -144,17 +144,17 @@ async def test_a_batch_that_waits_for_a_slow_commit_is_begun_again_and_stays_pat
     runner = Runner(*[SlowCommit()] * 6)
     assert await outcomes(runner, 1, 2) == [1, 2]
     assert runner.batches == [[1, 2]] * 7
-    assert set(runner.waits) == {engine.PATIENT_LOCK_SECONDS}
+    assert set(runner.waits) == {batches.PATIENT_LOCK_SECONDS}
 
 
 async def test_a_slow_commit_is_waited_for_within_the_time_of_the_oldest_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(batches, "WAIT_SECONDS", 0.1)
     runner = Runner(*[SlowCommit()] * 1000)
     assert await outcomes(runner, 1, 2) == [refuse("service_unavailable")] * 2
     assert 2 < len(runner.batches) < 1000
-    assert set(runner.waits) == {engine.PATIENT_LOCK_SECONDS}  # and not one by one afterwards
+    assert set(runner.waits) == {batches.PATIENT_LOCK_SECONDS}  # and not one by one afterwards
 
 
 async def test_waiting_for_a_slow_commit_takes_no_other_rerun_away() -> None:
@@ -165,22 +165,22 @@ async def test_waiting_for_a_slow_commit_takes_no_other_rerun_away() -> None:
 async def test_while_the_database_is_away_nobody_waits_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine, "RERUN_SECONDS", 0.0)
-    monkeypatch.setattr(engine, "AWAY_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "RERUN_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "AWAY_WAIT_SECONDS", 0.0)
     runner = Runner(Away())
     assert await outcomes(runner, 1, 2, max_batch=1) == [refuse("service_unavailable")] * 2
     assert runner.batches == [[1]]
 
 
 async def test_single_commands_are_begun_for_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SINGLY_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "SINGLY_SECONDS", 0.0)
     runner = Runner(LockTimeout())
     assert await outcomes(runner, 1, 2) == [refuse("service_unavailable")] * 2
     assert runner.batches == [[1, 2]]
 
 
 async def test_whoever_has_waited_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(batches, "WAIT_SECONDS", 0.05)
     runner = Runner()
     spine = Spine(runner)
     waiting = [asyncio.create_task(spine.submit(Echo(number))) for number in (1, 2)]
@@ -236,8 +236,8 @@ async def test_a_command_that_is_run_alone_does_not_wait_for_locks_again() -> No
     """Its batch has waited already: were each to wait so long, hundreds would take minutes."""
     runner = Runner(LockTimeout())
     assert await outcomes(runner, 1, 2) == [1, 2]
-    assert runner.waits == [engine.PATIENT_LOCK_SECONDS, *[engine.IMPATIENT_LOCK_SECONDS] * 2]
-    assert engine.MAX_BATCH * engine.IMPATIENT_LOCK_SECONDS < 15
+    assert runner.waits == [batches.PATIENT_LOCK_SECONDS, *[batches.IMPATIENT_LOCK_SECONDS] * 2]
+    assert batches.MAX_BATCH * batches.IMPATIENT_LOCK_SECONDS < 15
 
 
 @dataclass(frozen=True)
