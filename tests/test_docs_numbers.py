@@ -11,19 +11,19 @@ from laari.edge import backend
 from laari.edge.input import strict_json
 from laari.edge.load import admission, hashing, heavy, live
 from laari.edge.merchant import app as merchant_app
-from laari.edge.merchant import envelope, lists, oauth
-from laari.edge.pages import cookies, request, routes
-from laari.edge.pages.tills import counter
+from laari.edge.merchant import lists
+from laari.edge.pages import cookies, request
 from laari.engine import wal_archive
 from laari.http import head
 from laari.http.connection_limits import Limits
 from laari.process import heartbeat, supervisor
-from laari.rules import messages
 from laari.rules.banking import bank_accounts, bank_statement
 from laari.rules.banking import payouts as banking_payouts
 from laari.rules.events import EVENTS
 from laari.rules.journal import SETTINGS
+from laari.rules.limits import bodies, payments
 from laari.rules.limits.default_tiers import DEFAULT_TIERS
+from laari.rules.limits.invitations import INVITATION_LIFE, INVITATIONS_A_DAY
 from laari.rules.limits.keys_and_rates import (
     ACCESS_TOKEN_LIFE,
     MERCHANT_RATE_LIVE,
@@ -34,19 +34,15 @@ from laari.rules.limits.keys_and_rates import (
     TOKENS_PER_MINUTE,
     WALLET_WINDOW_SECONDS,
 )
-from laari.rules.limits.links_and_codes import (
-    INVITATION_LIFE,
-    INVITATIONS_A_DAY,
-    PASSWORD_LINK_LIFE,
-    RECEIPTS_A_DAY,
-)
-from laari.rules.limits.sessions_and_passwords import (
-    PASSKEY_CHALLENGE_LIFE,
+from laari.rules.limits.messages import MOST_OF_A_MERCHANT, RECEIPTS_A_DAY
+from laari.rules.limits.passkeys import PASSKEY_CHALLENGE_LIFE
+from laari.rules.limits.password_links import PASSWORD_LINK_LIFE
+from laari.rules.limits.passwords import (
     PASSWORDS_PER_ADDRESS,
     PASSWORDS_PER_PERSON,
     PASSWORDS_PER_PERSON_EVERYWHERE,
-    REMEMBERED_DEVICE_LIFE,
 )
+from laari.rules.limits.remembered_devices import REMEMBERED_DEVICE_LIFE
 from laari.rules.limits.texts import OPEN_CASES
 from laari.rules.limits.tills import (
     OFFLINE_DIGITS_SHOWN,
@@ -55,11 +51,11 @@ from laari.rules.limits.tills import (
     OFFLINE_TRIES_WITHIN,
     PAIRING_LIFE,
     REUSABLE_LINKS,
+    SALE_LIFE,
     TILL_DEVICE_LIFE,
     TILL_SALES,
     TILL_SALES_PER_ADDRESS,
 )
-from laari.rules.payments import refunds
 from laari.rules.records.payouts import PayoutStatus
 from laari.rules.webhooks import SIGNATURE_TOLERANCE_SECONDS
 from laari.spine import batches
@@ -130,21 +126,21 @@ SENTENCES = {
         f"for {WORDS[int(runner.LOOK_UP_SECONDS)]} seconds all batches look up first",
         f"The queue holds at most {batches.MAX_WAITING:,} commands.",
         f"Each tenant has {_SHARE}",
-        f"A form has at most {routes.MAX_FORM_BYTES // KIB} KiB.",
+        f"A form has at most {bodies.MAX_FORM_BYTES // KIB} KiB.",
         f"for at most {WORDS[heavy.MOST_UPLOADS]} people in a process",
     ],
     "audit.md": [f"The background process seals every {WORDS[sealing.EVERY_SECONDS]} seconds"],
     "backup.md": [f"at least one a {SPANS[wal_archive.EXCHANGE_SECONDS]}"],
     "decisions.md": [
         f"nesting deeper than {strict_json.MAX_DEPTH}",
-        f"More than {envelope.MAX_BODY_BYTES // KIB} KiB: 400 `request_too_large`.",
+        f"More than {bodies.MAX_BODY_BYTES // KIB} KiB: 400 `request_too_large`.",
         f"More than {strict_json.MAX_VALUES} values: 400",
         f"{MERCHANT_RATE_LIVE} requests a second live, {MERCHANT_RATE_SANDBOX} in the",
         f"Each {merchant_app.BODY_BYTES_OF_A_REQUEST // KIB} KiB of body and "
         f"{merchant_app.BYTES_OF_A_REQUEST // KIB} KiB of response",
         f"At most {cookies.MOST_COOKIES} cookies",
-        f"A form has at most {request.MAX_FIELDS} fields and {routes.MAX_FORM_BYTES // KIB} KiB "
-        f"(token endpoint: {oauth.MAX_BODY_BYTES // KIB} KiB)",
+        f"A form has at most {request.MAX_FIELDS} fields and {bodies.MAX_FORM_BYTES // KIB} KiB "
+        f"(token endpoint: {bodies.MAX_TOKEN_BODY_BYTES // KIB} KiB)",
         f"more than {head.MAX_TARGET_BYTES:,} bytes of path and query, "
         f"{head.MAX_PARAMETERS} parameters",
         f"per identity and address {WORDS[_PERSON.burst]}, then one in {_PERSON.seconds:g} "
@@ -169,17 +165,20 @@ SENTENCES = {
         f"lasts {WALLET_WINDOW_SECONDS} seconds",
         f"after {_WAITS[0]}, {_WAITS[1]} and {_WAITS[2]} minutes and {_WAITS[3] // 60} hours",
     ],
+    "guides/authorizations.md": [f"rejects it, within {payments.PAYMENT_LIFE_HOURS} hours"],
+    "guides/checkout.md": [f"`expires_at` ({payments.PAYMENT_LIFE_HOURS} hours by default)"],
     "guides/errors.md": [
         f"more than {strict_json.MAX_DEPTH} levels",
-        f"The body exceeds {envelope.MAX_BODY_BYTES // KIB} KiB.",
-        f"paid more than {refunds.REFUNDABLE_FOR.days} days ago, or refunded "
-        f"{refunds.MOST_REFUNDS} times",
+        f"The body exceeds {bodies.MAX_BODY_BYTES // KIB} KiB.",
+        f"paid more than {payments.REFUNDABLE_FOR.days} days ago, or refunded "
+        f"{payments.MOST_REFUNDS} times",
+        f"Approval is possible for {payments.PAYMENT_LIFE_HOURS} hours.",
         f"Tokens expire after {_hours(ACCESS_TOKEN_LIFE)} hours.",
         f"{MERCHANT_RATE_LIVE} requests a second live, {MERCHANT_RATE_SANDBOX} in the",
     ],
     "guides/refunds-and-payouts.md": [
-        f"A payment can have {refunds.MOST_REFUNDS} refunds, within {refunds.REFUNDABLE_FOR.days} "
-        "days.",
+        f"A payment can have {payments.MOST_REFUNDS} refunds, "
+        f"within {payments.REFUNDABLE_FOR.days} days.",
         f"?limit={lists.MAX_LIMIT}",
     ],
     "guides/webhooks.md": [
@@ -199,8 +198,8 @@ SENTENCES = {
         f"at most {_OF_INTERFACE} database connections, the background process {_OF_BACKGROUND}.",
         f"at most {_WINDOWS.max_window} of {_WINDOWS.max_in_flight} slots, a failing one "
         f"{WORDS[_WINDOWS.min_window]}",
-        f"at most {messages.MOST_OF_A_MERCHANT['payment_request']} messages about payment requests",
-        f"{messages.MOST_OF_A_MERCHANT['refund']} each about refunds and charges; of receipts they "
+        f"at most {MOST_OF_A_MERCHANT['payment_request']} messages about payment requests",
+        f"{MOST_OF_A_MERCHANT['refund']} each about refunds and charges; of receipts they "
         f"can ask for {RECEIPTS_A_DAY}",
         f"{WORDS[len(messages_sent.RETRY_SECONDS) + 1]} attempts within three hours",
         f"It has {messages_sent.ATTEMPT_SECONDS:g} s, and no `LAARI_` variables.",
@@ -214,10 +213,11 @@ SENTENCES = {
     "performance.md": [f"each opens up to {_OF_INTERFACE}"],
     "people.md": [
         f"works once, for {_hours(INVITATION_LIFE)} hours",
-        f"at most {messages.MOST_OF_A_MERCHANT['trusted_payment']} in 24 hours",
+        f"at most {MOST_OF_A_MERCHANT['trusted_payment']} in 24 hours",
     ],
     "payouts.md": [
         f"A run has at most {banking_payouts.MOST_IN_A_RUN:,} payouts.",
+        f"text of up to {bodies.MAX_UPLOADED_TEXT // KIB} KiB",
         f"of up to {bank_statement.MAX_BYTES // KIB // KIB} MiB and "
         f"{bank_statement.MAX_LINES:,} lines",
         f"waits for {_hours(bank_accounts.DELAY)} hours",
@@ -225,7 +225,7 @@ SENTENCES = {
     "tills.md": [
         f"works once, for {_minutes(PAIRING_LIFE)} minutes",
         f"logged in for {WORDS[TILL_DEVICE_LIFE.days // 7]} weeks",
-        f"expires after {_minutes(counter.SALE_LIFE)} minutes",
+        f"expires after {_minutes(SALE_LIFE)} minutes",
         f"confirm {_SCANS.burst} payments at once, then one every {WORDS[int(_SCANS.seconds)]} "
         f"seconds; one till {_TILL.burst}, then one a second",
         f"at most {REUSABLE_LINKS} that nobody has ended",

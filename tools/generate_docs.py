@@ -149,7 +149,7 @@ ADVICE: dict[tuple[str, int], str] = {
     ("invalid_request", 408): "Slow connection or wrong `Content-Length`. Retry.",
     ("invalid_json", 400): "Also duplicate members, `NaN`, more than 32 levels. Use a JSON "
     "library.",
-    ("request_too_large", 400): "The body exceeds 512 KiB.",
+    ("request_too_large", 400): CODES["request_too_large"].message,
     ("request_too_large", 431): "The header exceeds 64 KiB or 100 fields.",
     ("unsupported_api_version", 400): "Omit `Service-Version` to use the latest.",
     ("invalid_idempotency_key", 400): "1 to 255 printable ASCII characters without spaces, such as "

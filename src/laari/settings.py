@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from laari.errors import LaariError
+from laari.rules.limits.contact_changes import CONTACT_DELAY_HOURS
 from laari.rules.limits.keys_and_rates import (
     MERCHANT_RATE_LIVE,
     MERCHANT_RATE_SANDBOX,
@@ -25,7 +26,7 @@ from laari.rules.limits.keys_and_rates import (
     TOKEN_FAILURES_PER_MINUTE,
     TOKENS_PER_MINUTE,
 )
-from laari.rules.limits.links_and_codes import CONTACT_DELAY_HOURS
+from laari.rules.limits.messages import SMS_PER_HOUR
 
 Network: TypeAlias = IPv4Network | IPv6Network
 T = TypeVar("T")
@@ -379,7 +380,7 @@ class Settings:
     )
     sms_per_hour: int = _setting(
         _whole(1, 1_000_000),
-        "1000",
+        str(SMS_PER_HOUR),
         "SMS in an hour; more wait, and an alert tells you. A fifth is reserved for codes and "
         "security notices",
     )

@@ -17,7 +17,7 @@ import pytest
 from laari.cli.serve.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
 from laari.process.open import Service
 from laari.rules.merchants.scopes import DEFAULT_SCOPES
-from laari.rules.money import fee_for
+from laari.rules.payments.fees import fee_for
 from laari.settings import read_settings
 from laari.store.audit import audit
 from laari.store.merchants import merchants, oauth

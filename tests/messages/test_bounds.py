@@ -8,8 +8,9 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from laari.rules.limits.links_and_codes import INVITATIONS_A_DAY
-from laari.rules.messages import MOST_OF_A_MERCHANT, CodeContent, TrustedPaymentContent
+from laari.rules.limits.invitations import INVITATIONS_A_DAY
+from laari.rules.limits.messages import MOST_OF_A_MERCHANT
+from laari.rules.messages import CodeContent, TrustedPaymentContent
 from laari.rules.people.invitations import Offer
 from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool

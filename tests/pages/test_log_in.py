@@ -13,10 +13,7 @@ import psutil
 import pytest
 
 from laari.edge.load.hashing import MOST_WAITING
-from laari.rules.limits.sessions_and_passwords import (
-    PASSWORDS_PER_PERSON,
-    PASSWORDS_PER_PERSON_EVERYWHERE,
-)
+from laari.rules.limits.passwords import PASSWORDS_PER_PERSON, PASSWORDS_PER_PERSON_EVERYWHERE
 from laari.rules.records.people import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from laari.edge.input.passkeys import to_text
-from laari.rules.limits.sessions_and_passwords import PASSKEYS, PASSWORDS_PER_ADDRESS
+from laari.rules.limits.passkeys import PASSKEYS
+from laari.rules.limits.passwords import PASSWORDS_PER_ADDRESS
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR

@@ -11,7 +11,7 @@ from playwright.async_api import Browser as Chromium
 from playwright.async_api import expect
 
 from laari.edge.pages.language import DHIVEHI
-from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICES
+from laari.rules.limits.remembered_devices import REMEMBERED_DEVICES
 from tests.messages.outbox import content_of
 from tests.pages.passkeys import Browser, at
 from tests.pages.people import (

@@ -9,7 +9,8 @@ import pytest_asyncio
 from laari.edge.load.heavy import MOST_UPLOADS_OF_A_PERSON
 from laari.edge.pages.operator.bank import MAX_BYTES as MAX_STATEMENT_BYTES
 from laari.edge.pages.operator.request import OperatorRequest
-from laari.edge.pages.routes import MAX_UPLOADED_TEXT, PageRoute
+from laari.edge.pages.routes import PageRoute
+from laari.rules.limits.bodies import MAX_UPLOADED_TEXT
 from tests.pages.operators import COOKIE, Desk, desk_of, new_operator, session_of
 from tests.serving import Service
 

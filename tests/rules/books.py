@@ -24,9 +24,9 @@ from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Counted, PeriodKey, others
 from laari.rules.records.authorizations import Authorization
 from laari.rules.records.ledger import Transfer
+from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.merchants import MerchantActivity, MerchantSettings
 from laari.rules.records.payments import Refund
-from laari.rules.records.payouts import MerchantFunds
 from laari.rules.records.tenants import Tenant, TenantSettings
 from laari.rules.records.wallets import Tier, Wallet
 from laari.rules.world import World

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Actor
 from laari.rules.journal import SETTINGS, state
+from laari.rules.limits.contact_changes import CONTACT_CODE_ATTEMPTS, CONTACT_CODE_LIFE
 from laari.rules.people.contact_changes import (
     BY_CUSTOMER,
-    CODE_LIFE,
-    MOST_ATTEMPTS,
     STOP_LINK,
     ApplyContactChange,
     CancelContactChange,
@@ -117,10 +116,10 @@ def test_in_any_order_one_change_is_open_and_its_journal_is_complete(steps: list
         if step in STEPS:
             book.run(STEPS[step](book))
         else:
-            book.now += CODE_LIFE if step == "half an hour" else DAY
+            book.now += CONTACT_CODE_LIFE if step == "half an hour" else DAY
     every = [*book.changes.values()]
     assert sum(change.ended_at is None for change in every) <= 1
-    assert all(change.attempts <= MOST_ATTEMPTS for change in every)
+    assert all(change.attempts <= CONTACT_CODE_ATTEMPTS for change in every)
     # Only a change that was confirmed a day ago takes effect.
     done = [change for change in every if change.status == "done"]
     for change in done:
@@ -142,7 +141,7 @@ def test_in_any_order_one_change_is_open_and_its_journal_is_complete(steps: list
 def test_a_wrong_code_is_refused_and_counts() -> None:
     book = Book()
     book.run(request())
-    for attempts in range(1, MOST_ATTEMPTS + 1):
+    for attempts in range(1, CONTACT_CODE_ATTEMPTS + 1):
         assert book.run(confirm("999999")).field == "code"
         assert book.last.attempts == attempts
     assert "no longer works" in book.run(confirm()).message

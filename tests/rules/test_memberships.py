@@ -13,7 +13,7 @@ from msgspec import json
 
 from laari.rules.actors import Actor
 from laari.rules.journal import SETTINGS, state
-from laari.rules.limits.links_and_codes import INVITATION_LIFE
+from laari.rules.limits.invitations import INVITATION_LIFE
 from laari.rules.people.invitations import (
     LINK,
     AcceptInvitation,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.banking.wallet_money import NEEDS_SECOND, CreateCustomer, NewCustomer
 from laari.rules.ledger import outside_account
-from laari.rules.limits.links_and_codes import (
+from laari.rules.limits.password_links import (
     PASSWORD_CODE_ATTEMPTS,
     PASSWORD_CODE_DIGITS,
     PASSWORD_LINK_LIFE,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.ids import CUSTOMER, show_id
 from laari.rules.journal import SETTINGS, state
-from laari.rules.limits.sessions_and_passwords import PASSKEY_CHALLENGE_LIFE, PASSKEYS
+from laari.rules.limits.passkeys import PASSKEY_CHALLENGE_LIFE, PASSKEYS
 from laari.rules.master_key import Keys
 from laari.rules.people.log_ins import ResetPassword, SetPassword
 from laari.rules.people.passkey_challenges import (

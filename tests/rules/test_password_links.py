@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Actor
 from laari.rules.journal import SETTINGS, state
-from laari.rules.limits.links_and_codes import PASSWORD_CODE_ATTEMPTS, PASSWORD_LINK_LIFE
+from laari.rules.limits.password_links import PASSWORD_CODE_ATTEMPTS, PASSWORD_LINK_LIFE
 from laari.rules.people.log_ins import EndSessions, ResetPassword, SetPassword
 from laari.rules.people.password_links import (
     LINK,

@@ -17,10 +17,10 @@ from laari.rules.payments.payment_requests import (
 )
 from laari.rules.payments.payments import CreatePayment, PaymentDraft
 from laari.rules.payments.refunds import Refunded, RefundPayment
+from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.merchants import MerchantActivity
 from laari.rules.records.messages import Contact
 from laari.rules.records.payments import PaymentRequest
-from laari.rules.records.payouts import MerchantFunds
 from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.records.wallets import Tier, Wallet
 from laari.rules.refusals import Refusal

@@ -7,7 +7,7 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from laari.rules.limits.links_and_codes import RECEIPTS_A_DAY
+from laari.rules.limits.messages import RECEIPTS_A_DAY
 from laari.rules.messages import ReceiptContent
 from laari.rules.payments.receipts import SendReceipt
 from laari.rules.records.wallets import Transaction

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from laari.rules import ledger
+from laari.rules.limits.payments import MOST_REFUNDS
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
-from laari.rules.payments.refunds import MOST_REFUNDS, Refunded, RefundPayment
+from laari.rules.payments.refunds import Refunded, RefundPayment
+from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.payments import Payment
-from laari.rules.records.payouts import MerchantFunds
 from laari.rules.refusals import Refusal
 from laari.rules.tables import UnlockedRowError
 from tests.actors import PERSON

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Actor, Payer
 from laari.rules.ids import CUSTOMER, show_id
-from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
+from laari.rules.limits.remembered_devices import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.master_key import Keys
 from laari.rules.payments.device_payments import NOT_REMEMBERED, TOO_MUCH, PayWithDevice
 from laari.rules.payments.payments import CreatePayment, PaymentDraft

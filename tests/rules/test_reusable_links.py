@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.limits.tills import REUSABLE_LINKS
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
-from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.records.merchants import ReusableLink
 from laari.rules.refusals import Refusal
 from laari.rules.world import World

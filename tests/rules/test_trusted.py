@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.limits.links_and_codes import TRUST_END
+from laari.rules.limits.trusted import TRUST_END
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust, is_open
 from laari.rules.records.messages import Contact
 from laari.rules.records.people import Customer, TrustedPerson

@@ -10,8 +10,9 @@ from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.needs import Needs
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.ledger import Transfer
+from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.merchants import MerchantActivity
-from laari.rules.records.payouts import Due, MerchantFunds, RunNumbers
+from laari.rules.records.payouts import Due, RunNumbers
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.wallets import Wallet
 from laari.rules.tables import Additions, Table

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import asyncpg
 import pytest
 
-from laari.rules.limits.links_and_codes import INVITATION_LIFE, PASSWORD_LINK_LIFE
+from laari.rules.limits.invitations import INVITATION_LIFE
+from laari.rules.limits.password_links import PASSWORD_LINK_LIFE
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.invitations import Offer
 from laari.rules.people.password_links import AskPasswordLink

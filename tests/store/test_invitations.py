@@ -7,7 +7,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from laari.rules.limits.links_and_codes import INVITATION_LIFE, OPEN_INVITATIONS
+from laari.rules.limits.invitations import INVITATION_LIFE, OPEN_INVITATIONS
 from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.messages import InvitationContent
 from laari.rules.people.invitations import Offer

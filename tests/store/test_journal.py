@@ -12,7 +12,7 @@ import pytest
 from laari.rules.actors import Actor, sandbox_customer
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.banking.wallet_money import MoveMoney
-from laari.rules.limits.links_and_codes import INVITATION_LIFE
+from laari.rules.limits.invitations import INVITATION_LIFE
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.people.contact_changes import (

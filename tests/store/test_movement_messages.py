@@ -16,8 +16,9 @@ from laari.rules.banking.wallet_controls import FreezeWallet, UnfreezeWallet
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.banking.withdrawals import CancelWithdrawal
 from laari.rules.calendar import local_day
+from laari.rules.limits.messages import MOST_OF_A_MERCHANT
 from laari.rules.merchants.applications import ApproveMerchant, RefuseApplication, SubmitApplication
-from laari.rules.messages import CONTENTS, MOST_OF_A_MERCHANT
+from laari.rules.messages import CONTENTS
 from laari.rules.payments import authorizations, charges
 from laari.rules.people.message_choices import ChooseMessages
 from laari.rules.records.messages import MessageChoice, MessageKind

@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from laari.rules.limits.links_and_codes import PASSWORD_CODE_DIGITS, PASSWORD_LINK_LIFE
+from laari.rules.limits.password_links import PASSWORD_CODE_DIGITS, PASSWORD_LINK_LIFE
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import CustomerId, PersonId

@@ -12,12 +12,13 @@ from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body, Field, amount, choice, described, integer, text
 from laari.edge.load.admission import Overloaded
 from laari.edge.load.token_buckets import Bucket, named_bucket
-from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refused
+from laari.edge.merchant.envelope import read_json_object, refused
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.ids import new_merchant_id
+from laari.rules.limits.bodies import MAX_BODY_BYTES
 from laari.rules.merchants.new_merchants import (
     SANDBOX_BALANCE,
     SANDBOX_TIER,

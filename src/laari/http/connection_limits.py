@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from laari.rules.limits.bodies import MAX_BODY_BYTES
+
 BACKLOG = 2048  # connections that wait to be accepted
 # Handles on a listening socket: the event loop accepts one connection for each in a round. With one
 # handle, new clients would wait for many rounds while the process is busy.
@@ -14,7 +16,7 @@ class Limits(NamedTuple):
     head_bytes: int = 64 * 1024  # request line and fields
     fields: int = 100
     # A longer body is not read. The application refuses it, or takes it in pieces.
-    body_bytes: int = 512 * 1024
+    body_bytes: int = MAX_BODY_BYTES
     # Small chunks cost more to read than to send. A body may have this number of chunks, and one
     # more for each `chunk_bytes` of it.
     chunks: int = 320

@@ -15,6 +15,7 @@ from laari.rules.banking.bank_accounts import read_details
 from laari.rules.banking.bank_file import MAX_HOLDER
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.limits.texts import MAX_DECISION, MAX_REASON
 from laari.rules.merchants.applications import (
     ApproveMerchant,
@@ -22,7 +23,7 @@ from laari.rules.merchants.applications import (
     RefuseApplication,
     SubmitApplication,
 )
-from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
 from laari.rules.records.merchants import Application, ApplicationAnswers
 from laari.rules.records.tenants import TenantSettings
 from laari.store.bank_statements import Ask

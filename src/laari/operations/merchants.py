@@ -20,6 +20,7 @@ from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
 from laari.rules.limits.keys_and_rates import OLD_KEY_LONGEST_HOURS
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.merchants.fee_terms import CancelFees, SetFees
 from laari.rules.merchants.keys import EndOldKey, NewKey, RotateKey
 from laari.rules.merchants.merchant_settings import (
@@ -29,7 +30,7 @@ from laari.rules.merchants.merchant_settings import (
     SetLimit,
     UpdateMerchant,
 )
-from laari.rules.money import MAX_FEE_FIXED, MAX_PAYMENT_AMOUNT
+from laari.rules.money import MAX_FEE_FIXED
 from laari.rules.records.merchants import MerchantSettings, ScheduledFees
 from laari.rules.records.tenants import MODES, Mode, Tenant, TenantSettings
 from laari.store.bank_statements import Ask

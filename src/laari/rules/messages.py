@@ -326,20 +326,6 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
 }
 
 
-# Messages of a kind to one customer in 24 hours, about one merchant or (withdrawals) about none.
-# Nobody reads more, and an SMS costs money. The wallet has the requests themselves.
-MOST_OF_A_MERCHANT: dict[MessageKind, int] = {
-    "payment_request": 10,
-    "charge": 20,
-    "refund": 20,
-    "trusted_payment": 20,
-}
-# The part of an hour's SMS that only codes and notices may use, which somebody waits for, and the
-# kinds that leave it to them.
-RESERVED_PART = 0.2
-CAN_WAIT: frozenset[MessageKind] = frozenset({*MOST_OF_A_MERCHANT, "receipt"})
-
-
 def addressed(
     message_id: UUID, kind: MessageKind, channel: Channel, recipient: str, language: Language
 ) -> bytes:

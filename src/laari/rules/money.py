@@ -2,18 +2,10 @@
 
 import re
 
-MAX_PAYMENT_AMOUNT = 9_999_999_999
 MAX_FEE_FIXED = 9_999_999_999
 MAX_MONEY = 999_999_999_999_999_999  # authorization limits and balances; fits a bigint
 
 BASIS_POINTS = 10_000
-
-
-def fee_for(amount: int, fee_bps: int, fee_fixed: int) -> int:
-    """The merchant's fee: a share rounded half up plus a fixed part, never more than the amount."""
-    share = (amount * fee_bps + BASIS_POINTS // 2) // BASIS_POINTS
-    return min(share + fee_fixed, amount)
-
 
 _RUFIYAA = re.compile(r"(-?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,16})(?:\.([0-9]{1,2}))?", re.ASCII)
 

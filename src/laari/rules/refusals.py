@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from laari.rules.limits.bodies import MAX_BODY_BYTES
+
 
 class Code(NamedTuple):
     status: int
@@ -64,7 +66,7 @@ RefusalCode: TypeAlias = Literal[
 CODES: dict[RefusalCode, Code] = {
     "invalid_request": Code(400, "The request is not valid."),
     "invalid_json": Code(400, "The body is not valid JSON."),
-    "request_too_large": Code(400, "The body exceeds 512 KiB."),
+    "request_too_large": Code(400, f"The body exceeds {MAX_BODY_BYTES // 1024} KiB."),
     "unsupported_api_version": Code(400, "This API version is not supported."),
     "customer_not_found": Code(400, "No customer matches this recipient."),
     "sandbox_recipient_not_allowed": Code(

@@ -16,6 +16,7 @@ MAX_URL_LENGTH = 2048
 HTTPS_PORT = 443
 FIRST_FREE_PORT = 1024  # below it are other services' ports: mail, shells, file shares
 
+# The waits between attempts are the setting LAARI_WEBHOOK_RETRY_SECONDS (`laari.settings`).
 RETRY_JITTER = 0.1  # of the wait, so that retries do not all come at the same time
 
 # Top-level names that are not assigned in the public DNS, or are used inside networks.

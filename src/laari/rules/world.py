@@ -26,6 +26,7 @@ from laari.rules.records.events import Event
 from laari.rules.records.idempotency import SavedResponse
 from laari.rules.records.journal import JournalEntry
 from laari.rules.records.ledger import Transfer
+from laari.rules.records.merchant_funds import FundMovement, MerchantFunds
 from laari.rules.records.merchants import (
     AccessToken,
     Application,
@@ -47,8 +48,6 @@ from laari.rules.records.payouts import (
     ApprovedRun,
     BankOrder,
     Due,
-    FundMovement,
-    MerchantFunds,
     Payout,
     PayoutRun,
     PayoutTerms,

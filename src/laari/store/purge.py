@@ -16,7 +16,7 @@ from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.idempotency import RETENTION
 from laari.rules.ids import first_id
-from laari.rules.limits.sessions_and_passwords import SESSION_IDLE
+from laari.rules.limits.sessions import SESSION_IDLE
 from laari.store.people.acting import acting
 from laari.store.reads.listing import Position
 

@@ -45,7 +45,8 @@ from laari.edge.resources import AUTHORIZATIONS, PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import period_after, show_or_none
-from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT, PAYMENT_LIFE_HOURS
+from laari.rules.money import MAX_MONEY
 from laari.rules.payments.authorization_limits import counted, current_period, remaining
 from laari.rules.payments.authorizations import (
     AuthorizationDraft,
@@ -212,8 +213,8 @@ CREATE = Write(
     show=AUTHORIZATIONS.show,
     body=CREATE_AUTHORIZATION,
     shape=AuthorizationShape,
-    description="The customer has 24 hours to decide at `approval_url`. If you repeat a "
-    "`reference`, you get the original, unchanged, even if other fields differ.",
+    description=f"The customer has {PAYMENT_LIFE_HOURS} hours to decide at `approval_url`. If you "
+    "repeat a `reference`, you get the original, unchanged, even if other fields differ.",
 )
 LIST = list_operation(
     AUTHORIZATIONS,

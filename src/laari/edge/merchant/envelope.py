@@ -2,11 +2,11 @@
 
 from laari.edge.input.strict_json import read_object
 from laari.http.messages import NO_STORE, Header, Reply, Request, refusal_headers
+from laari.rules.limits.bodies import MAX_BODY_BYTES
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import refusal_body
 
 API_VERSION = "2027-07-01"
-MAX_BODY_BYTES = 512 * 1024
 
 VERSION = (b"service-version", API_VERSION.encode())
 HEADERS = (NO_STORE, VERSION)  # of every response

@@ -16,6 +16,7 @@ from laari.edge.endpoint import Endpoint
 from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.merchant.auth import read_basic
 from laari.http.messages import NO_STORE, Header, Reply, Request, read_parameters
+from laari.rules.limits.bodies import MAX_TOKEN_BODY_BYTES
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.tokens import IssueToken, granted_scope
@@ -37,7 +38,6 @@ TOKEN = Endpoint(
     description="Send the client's id and secret with HTTP Basic or in the form.",
 )
 TOKEN_ADDRESS = f"/merchant{TOKEN.path}"
-MAX_BODY_BYTES = 16 * 1024
 MAX_FIELDS = 50  # four are read
 LONGEST_CREDENTIAL = 256  # characters of client_id and client_secret
 LONGEST_ENCODED = 12 * LONGEST_CREDENTIAL  # inside Basic: four bytes a character, three for each
@@ -215,7 +215,7 @@ def _read_form(request: Request) -> dict[str, str] | Reply:
     """The parameters that have a value; unknown ones are ignored."""
     if request.media_type != "application/x-www-form-urlencoded":
         return _invalid("Content-Type must be application/x-www-form-urlencoded.")
-    body = request.body(MAX_BODY_BYTES)
+    body = request.body(MAX_TOKEN_BODY_BYTES)
     if body is None:
         return _invalid("The body is too large.")
     if body.count(b"&") >= MAX_FIELDS:

@@ -27,6 +27,7 @@ from laari.edge.merchant.payments import (
 )
 from laari.edge.merchant.shared_operations import cancel_operation, get_operation, list_operation
 from laari.edge.resources import REQUESTS
+from laari.rules.limits.payments import PAYMENT_LIFE_HOURS
 from laari.rules.payments.payment_requests import CancelRequest, CreateRequest, RequestDraft
 from laari.rules.people.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
 from laari.rules.records.payments import CustomerType
@@ -59,7 +60,9 @@ CREATE_REQUEST = Body(
         web_address("return_url", 2048, count_bytes=False),
         "The customer's browser goes here from the wallet application.",
     ),
-    described(timestamp("expires_at"), "In the future; default: 24 hours from now."),
+    described(
+        timestamp("expires_at"), f"In the future; default: {PAYMENT_LIFE_HOURS} hours from now."
+    ),
     name="PaymentRequestCreate",
     examples={
         "a payment request": {

@@ -36,7 +36,7 @@ from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.lifecycle import state_of
-from laari.rules.money import MAX_PAYMENT_AMOUNT
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT, PAYMENT_LIFE_HOURS
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import local_time
@@ -80,7 +80,9 @@ CREATE_PAYMENT = Body(
     described(
         web_address("return_url", 2048), "The customer's browser goes here from the checkout page."
     ),
-    described(timestamp("expires_at"), "In the future; default: 24 hours from now."),
+    described(
+        timestamp("expires_at"), f"In the future; default: {PAYMENT_LIFE_HOURS} hours from now."
+    ),
     described(
         text_map("metadata", entries=50, longest_key=40, longest_value=500),
         "Your own strings, stored as sent; the customer does not see them.",

@@ -10,8 +10,8 @@ from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.limits.texts import MAX_NOTE
-from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records.payments import RefundReason
 from laari.rules.refusals import Refusal, refuse

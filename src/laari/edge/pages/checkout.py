@@ -18,7 +18,7 @@ from laari.http.messages import Reply
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
 from laari.rules.ids import is_token
-from laari.rules.limits.sessions_and_passwords import CONFIRM_AFTER, REMEMBERED_DEVICE_LIFE
+from laari.rules.limits.remembered_devices import REMEMBER_OFFER_LIFE, REMEMBERED_DEVICE_LIFE
 from laari.rules.limits.tills import OFFLINE_DIGITS_SHOWN
 from laari.rules.merchants.offline import digits_of, minute_of, secret_context
 from laari.rules.payments.device_payments import PayWithDevice, running_day
@@ -147,7 +147,7 @@ async def _rememberer(request: CheckoutRequest) -> CustomerSession | None:
         return None
     if payment.status != "paid" or payment.paid_at is None:
         return None
-    is_recent = request.asked.now - payment.paid_at <= CONFIRM_AFTER
+    is_recent = request.asked.now - payment.paid_at <= REMEMBER_OFFER_LIFE
     if not is_recent or request.cookie(DEVICE_OFFERED) not in (None, payment.id.hex):
         return None
     customer = await request.find_customer("live", everywhere=True)

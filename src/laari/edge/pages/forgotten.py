@@ -16,12 +16,12 @@ from laari.edge.pages.login import (
 from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules.limits.links_and_codes import (
-    CODES_PER_ADDRESS,
+from laari.rules.limits.messages import (
     LINKS_PER_ADDRESS,
     LINKS_PER_PERSON,
     LINKS_PER_PERSON_EVERYWHERE,
 )
+from laari.rules.limits.password_links import CODES_PER_ADDRESS
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people.password_links import AskPasswordLink, ExchangeCode, UsePasswordLink
 from laari.rules.records.people import CustomerId, Whose

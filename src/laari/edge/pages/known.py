@@ -7,7 +7,7 @@ import hmac
 import secrets
 
 from laari.edge.pages.request import PageRequest
-from laari.rules.limits.sessions_and_passwords import KNOWN_BROWSER_LIFE
+from laari.rules.limits.known_browsers import KNOWN_BROWSER_LIFE
 from laari.store.reads.people.logins import Login
 from laari.store.secrets import derive
 

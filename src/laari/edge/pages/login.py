@@ -13,8 +13,9 @@ from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.client_addresses import client_prefix, neighbourhood
 from laari.rules.actors import Actor
-from laari.rules.limits.sessions_and_passwords import (
-    CONFIRM_AFTER,
+from laari.rules.limits.confirmation import CONFIRM_AFTER
+from laari.rules.limits.passwords import (
+    MAX_PASSWORD_LENGTH,
     PASSWORD_DEMAND,
     PASSWORDS_PER_ADDRESS,
     PASSWORDS_PER_PERSON,
@@ -22,13 +23,7 @@ from laari.rules.limits.sessions_and_passwords import (
 )
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.log_ins import SetPassword
-from laari.rules.people.passwords import (
-    COMMON,
-    MAX_LENGTH,
-    TOO_LONG,
-    TOO_SHORT,
-    password_problem,
-)
+from laari.rules.people.passwords import COMMON, TOO_LONG, TOO_SHORT, password_problem
 from laari.rules.people.second_factors import CheckFactor
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
@@ -180,7 +175,7 @@ async def _verify(
     request: PageRequest, password_hash: str | None, rank: float, wrong: str
 ) -> RefusedForm | None:
     """Verifies the form's password; it takes the same time if the person does not exist."""
-    password = request.form.get("password", "")[:MAX_LENGTH]
+    password = request.form.get("password", "")[:MAX_PASSWORD_LENGTH]
     try:
         fits = await request.backend.hashing.fits(
             password,

@@ -16,6 +16,7 @@ from laari.rules.banking.banks import BANKS
 from laari.rules.calendar import MALDIVES, show, start_of
 from laari.rules.day_ranges import PRESETS
 from laari.rules.limits import tills
+from laari.rules.limits.payments import PAYMENT_LIFE_HOURS
 from laari.rules.money import money_text, rufiyaa
 
 SLICE_REST_SECONDS = 0.004
@@ -113,6 +114,7 @@ _ENVIRONMENT.globals.update(
     periods=PRESETS,
     banks=BANKS,
     till_limits=tills,
+    payment_life_hours=PAYMENT_LIFE_HOURS,
 )
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
 _ENVIRONMENT.filters.update(short_day=short_day, whole_day=_whole_day)

@@ -29,7 +29,7 @@ from laari.edge.pages.language import ENGLISH, Language, choose
 from laari.edge.pages.render import render
 from laari.errors import UnavailableError
 from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
-from laari.rules.limits.sessions_and_passwords import SESSION_IDLE, SESSION_LIFE, SESSION_SEEN_EVERY
+from laari.rules.limits.sessions import SESSION_IDLE, SESSION_LIFE, SESSION_SEEN_EVERY
 from laari.rules.people.permissions import Permission
 from laari.rules.records.people import Whose
 from laari.rules.records.tenants import Mode

@@ -17,13 +17,12 @@ from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, RefusedFor
 from laari.edge.pages.security import stranger
 from laari.errors import UnavailableError
 from laari.http.messages import ClientGone, Reply, Request, SlowBody
+from laari.rules.limits.bodies import MAX_FORM_BYTES, MAX_UPLOADED_TEXT
 from laari.rules.people.permissions import Permission
 
 log = logging.getLogger(__name__)
 
-MAX_FORM_BYTES = 20 * 1024  # the longest texts of a payment, each character in twelve bytes
 MAX_ESCAPES = MAX_FORM_BYTES // 3  # `%41` takes longer to read than three letters
-MAX_UPLOADED_TEXT = 512 * 1024  # bytes beside a file, in a form that may have one
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 
 P = TypeVar("P", bound=PageRequest)

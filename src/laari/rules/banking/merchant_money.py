@@ -13,7 +13,7 @@ from laari.rules.journal import note, note_of_tenant
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.records.bank import EarnedFees, FeeSweep
-from laari.rules.records.payouts import FundMovement
+from laari.rules.records.merchant_funds import FundMovement
 from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World

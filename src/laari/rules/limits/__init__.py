@@ -1,6 +1,6 @@
-"""Durations and limits of people and access: each number once, with its unit and its reason.
+"""Durations and limits: each number once, with its unit and its reason.
 
-Some are defaults of settings, which an operator changes. Other numbers are beside their rules:
-payments and refunds in `rules/payments`; bank accounts, payouts and holds in `rules/banking`. How
-far a merchant's balance may fall is `MerchantFunds.lowest` in `rules/records/payouts.py`.
+Some are defaults of settings, which an operator changes. Numbers of bank accounts, payouts and
+holds are in `rules/banking`, that of saved responses is in `rules/idempotency.py`. How far the
+balance of a merchant may fall is `MerchantFunds.lowest` in `rules/records/merchant_funds.py`.
 """

@@ -1,4 +1,7 @@
-"""Fees of a merchant: in force at once, or from a later moment on."""
+"""The fee terms of a merchant: in force at once, or from a later moment on.
+
+`laari.rules.payments.fees` computes the fee of a payment.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.limits.tills import REUSABLE_LINKS
 from laari.rules.merchants.access import busy, refusal_for
-from laari.rules.money import MAX_PAYMENT_AMOUNT, money_text
+from laari.rules.money import money_text
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission
 from laari.rules.records.merchants import ReusableLink

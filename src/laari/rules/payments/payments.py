@@ -4,7 +4,7 @@ While an attempt reserves a payment, it cannot expire, be cancelled or be paid b
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
@@ -12,9 +12,11 @@ from msgspec import Struct
 
 from laari.rules import ledger
 from laari.rules.command import TenantCommand
-from laari.rules.money import fee_for, rufiyaa
+from laari.rules.limits.payments import PAYMENT_LIFE
+from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.payments import references
+from laari.rules.payments.fees import fee_for
 from laari.rules.payments.payment_commands import (
     PAYMENTS,
     Cancel,
@@ -31,13 +33,11 @@ from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.world import World
 
-DEFAULT_LIFE = timedelta(hours=24)
-
 
 @lru_cache(maxsize=1)  # all payments of a batch are made at the same moment
 def default_deadline(now: datetime) -> datetime:
     """In whole seconds, as deadlines are shown."""
-    return (now + DEFAULT_LIFE).replace(microsecond=0)
+    return (now + PAYMENT_LIFE).replace(microsecond=0)
 
 
 class PaymentDraft(Struct, frozen=True):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from laari.rules.command import Command
-from laari.rules.limits.links_and_codes import RECEIPTS_A_DAY
+from laari.rules.limits.messages import RECEIPTS_A_DAY
 from laari.rules.messages import ReceiptContent, send
 from laari.rules.needs import Needs
 from laari.rules.records.messages import Channel, Recipient

@@ -4,7 +4,7 @@ The fee is not returned. A payment stays paid until all of it is refunded, and s
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -15,19 +15,17 @@ from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.events import emit
 from laari.rules.journal import note_of_tenant
+from laari.rules.limits.payments import MOST_REFUNDS, REFUNDABLE_FOR
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.payments.payment_commands import PAYMENTS, REQUESTS, move
+from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.payments import Payment, Refund, RefundReason
-from laari.rules.records.payouts import MerchantFunds
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.refunds import refund_with_payment
 from laari.rules.wallets import refund_to_wallet
 from laari.rules.world import World
-
-MOST_REFUNDS = 50  # of one payment
-REFUNDABLE_FOR = timedelta(days=365)  # after it was paid
 
 
 def left_of(payment: Payment) -> int:

@@ -19,6 +19,11 @@ from laari.rules import ids
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
+from laari.rules.limits.contact_changes import (
+    CONTACT_CODE_ATTEMPTS,
+    CONTACT_CODE_DIGITS,
+    CONTACT_CODE_LIFE,
+)
 from laari.rules.messages import (
     ContactChangeContent,
     ContactCodeContent,
@@ -36,9 +41,6 @@ from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
 
-CODE_LIFE = timedelta(minutes=30)
-CODE_DIGITS = 6
-MOST_ATTEMPTS = 3  # wrong codes
 NAMES: dict[ContactKind, str] = {"mobile": "mobile number", "email": "email address"}
 CHANNELS: dict[ContactKind, Channel] = {"mobile": "sms", "email": "email"}
 
@@ -118,7 +120,7 @@ class RequestContactChange(Command[ContactChange]):
     def _begin(self, world: World, customer: Customer, *, is_taken: bool) -> ContactChange:
         change_id, code, expires_at = world.new_id(), None, None
         if customer.mode == "live" and CHANNELS[self.contact] in world.channels:
-            code, expires_at = world.new_code(CODE_DIGITS), world.now + CODE_LIFE
+            code, expires_at = world.new_code(CONTACT_CODE_DIGITS), world.now + CONTACT_CODE_LIFE
             to = _recipient(customer, self.contact, self.value)
             if is_taken:
                 send(world, to, "contact_taken", ContactTakenContent(world.now))
@@ -218,7 +220,7 @@ class ConfirmContactChange(OnOpenChange):
         if self.code is None:
             message = "This change needs the code that was sent to the new contact."
             return refuse("conflict", message)
-        if change.attempts >= MOST_ATTEMPTS or _is_expired(world, change):
+        if change.attempts >= CONTACT_CODE_ATTEMPTS or _is_expired(world, change):
             message = "The code no longer works: cancel the change and request it again."
             return refuse("conflict", message)
         given = code_digest(world, change.id, self.code)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act
-from laari.rules.limits.links_and_codes import (
+from laari.rules.limits.password_links import (
     PASSWORD_CODE_ATTEMPTS,
     PASSWORD_CODE_DIGITS,
     PASSWORD_LINK_LIFE,

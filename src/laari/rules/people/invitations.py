@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
-from laari.rules.limits.links_and_codes import INVITATION_LIFE, INVITATIONS_A_DAY, OPEN_INVITATIONS
+from laari.rules.limits.invitations import INVITATION_LIFE, INVITATIONS_A_DAY, OPEN_INVITATIONS
 from laari.rules.messages import InvitationContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.memberships import (

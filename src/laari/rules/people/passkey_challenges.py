@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-from laari.rules.limits.sessions_and_passwords import PASSKEY_CHALLENGE_LIFE
+from laari.rules.limits.passkeys import PASSKEY_CHALLENGE_LIFE
 from laari.rules.records.tenants import Mode
 
 PURPOSE = "passkey-challenge"  # of the code

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
-from laari.rules.limits.sessions_and_passwords import PASSKEYS
+from laari.rules.limits.passkeys import PASSKEYS
 from laari.rules.master_key import bind
 from laari.rules.messages import tell_access
 from laari.rules.needs import Needs

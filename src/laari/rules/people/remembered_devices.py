@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
-from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
+from laari.rules.limits.remembered_devices import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.master_key import bind
 from laari.rules.messages import tell_access
 from laari.rules.needs import Needs

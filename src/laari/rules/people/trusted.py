@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
-from laari.rules.limits.links_and_codes import TRUST_END
+from laari.rules.limits.trusted import TRUST_END
 from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks

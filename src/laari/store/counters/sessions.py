@@ -11,7 +11,7 @@ from asyncpg import Connection
 
 from laari.rules.actors import Payer
 from laari.rules.limits.second_factors import FACTOR_CODE_WITHIN
-from laari.rules.limits.sessions_and_passwords import SESSION_IDLE, SESSION_LIFE
+from laari.rules.limits.sessions import SESSION_IDLE, SESSION_LIFE
 from laari.rules.records.messages import Language
 from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
 from laari.rules.records.tenants import Mode

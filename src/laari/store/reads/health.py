@@ -6,7 +6,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.messages import RESERVED_PART
+from laari.rules.limits.messages import RESERVED_PART
 from laari.rules.money import rufiyaa
 from laari.rules.records.tenants import Mode
 from laari.store.reads import messages, webhook_states

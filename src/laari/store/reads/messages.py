@@ -7,7 +7,8 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.limits.links_and_codes import INVITATIONS_A_DAY, RECEIPTS_A_DAY
+from laari.rules.limits.invitations import INVITATIONS_A_DAY
+from laari.rules.limits.messages import RECEIPTS_A_DAY
 from laari.rules.records.messages import Channel, Language, MessageKind, MessageStatus
 from laari.store.reads.webhook_states import MAX_COUNTED
 

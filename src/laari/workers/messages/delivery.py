@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from laari.errors import UnavailableError
 from laari.rules import ids
-from laari.rules.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART, addressed
+from laari.rules.limits.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART
+from laari.rules.messages import addressed
 from laari.rules.records.messages import Channel, MessageKind, MessageStatus
 from laari.spine.batches import OutcomeUnknown
 from laari.store.outbox import messages as outbox

@@ -13,7 +13,7 @@ from laari.edge.qr import qr_png
 from laari.edge.resources import AUTHORIZATIONS
 from laari.http.messages import Reply
 from laari.rules.lifecycle import shown_state
-from laari.rules.money import MAX_PAYMENT_AMOUNT
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.payments.authorization_limits import counted, current_period, remaining
 from laari.rules.payments.authorizations import as_of
 from laari.rules.payments.charges import ChargeByHand

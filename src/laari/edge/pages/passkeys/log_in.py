@@ -14,7 +14,8 @@ from laari.edge.pages.login import confirm as confirm_by_password
 from laari.edge.pages.request import PageRequest, RefusedForm
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules.limits.sessions_and_passwords import PASSKEY_CHALLENGE_LIFE, PASSWORDS_PER_ADDRESS
+from laari.rules.limits.passkeys import PASSKEY_CHALLENGE_LIFE
+from laari.rules.limits.passwords import PASSWORDS_PER_ADDRESS
 from laari.rules.people.passkey_challenges import RANDOM_BYTES, Bound, ForLogIn, new_challenge
 from laari.rules.people.passkeys import UsePasskey
 from laari.rules.records.people import CustomerId

@@ -12,12 +12,12 @@ from laari.edge.load.token_buckets import throttle_bucket
 from laari.edge.pages.login import throttle
 from laari.edge.pages.request import Access, PageRequest
 from laari.edge.pages.routes import PageRoute, Routes
-from laari.edge.pages.tills.counter import SALE_LIFE, make_sale, read_amount
+from laari.edge.pages.tills.counter import make_sale, read_amount
 from laari.edge.pages.tills.references import LINK, SCAN, new_reference
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules.ids import is_token
-from laari.rules.limits.tills import TILL_SALES, TILL_SALES_PER_ADDRESS
+from laari.rules.limits.tills import SALE_LIFE, TILL_SALES, TILL_SALES_PER_ADDRESS
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records.merchants import ReusableLink
 from laari.rules.records.tenants import Tenant, local_time

@@ -4,7 +4,7 @@ A sale is made with a reference that its form carries: pressed twice or sent aga
 connection, it is the same payment.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from laari.edge.load.live import Key, OneDevice, OnePayment, OneTill
@@ -24,11 +24,12 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
-from laari.rules.limits.sessions_and_passwords import SESSION_SEEN_EVERY
-from laari.rules.limits.tills import PAIRINGS_PER_ADDRESS, TILL_DEVICE_LIFE
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
+from laari.rules.limits.sessions import SESSION_SEEN_EVERY
+from laari.rules.limits.tills import PAIRINGS_PER_ADDRESS, SALE_LIFE, TILL_DEVICE_LIFE
 from laari.rules.merchants.offline import secret_context
 from laari.rules.merchants.tills import PairDevice
-from laari.rules.money import MAX_PAYMENT_AMOUNT, read_rufiyaa
+from laari.rules.money import read_rufiyaa
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.people.permissions import Permission
 from laari.rules.records.payments import Payment
@@ -44,7 +45,6 @@ from laari.store.secrets import opened
 PAIR = f"{HOME}/pair"
 ENDED = "ended"  # instead of a state: the visitor may no longer see it
 NONE = Figures()
-SALE_LIFE = timedelta(minutes=15)  # the customer stands at the counter
 
 
 def read_amount(request: PageRequest, tenant: Tenant) -> int:

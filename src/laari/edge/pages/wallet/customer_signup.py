@@ -19,12 +19,12 @@ from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
 from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules.actors import Actor
-from laari.rules.limits.links_and_codes import (
-    CODES_PER_ADDRESS,
+from laari.rules.limits.messages import (
     LINKS_PER_ADDRESS,
     LINKS_PER_PERSON,
     LINKS_PER_PERSON_EVERYWHERE,
 )
+from laari.rules.limits.password_links import CODES_PER_ADDRESS
 from laari.rules.people.contacts import read_mobile
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.factor_codes import read_code

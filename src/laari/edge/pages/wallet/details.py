@@ -12,7 +12,7 @@ from laari.http.client_addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.banking.bank_accounts import coming, in_effect, masked
-from laari.rules.limits.links_and_codes import (
+from laari.rules.limits.messages import (
     LINKS_PER_ADDRESS,
     LINKS_PER_PERSON,
     LINKS_PER_PERSON_EVERYWHERE,

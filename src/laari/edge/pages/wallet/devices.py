@@ -9,7 +9,7 @@ from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.actors import themselves
-from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
+from laari.rules.limits.remembered_devices import REMEMBERED_DEVICE_LIFE, REMEMBERED_DEVICES
 from laari.rules.people.remembered_devices import MAX_NAME, ForgetDevice, RememberDevice
 from laari.rules.refusals import Refusal
 from laari.store.counters.sessions import CustomerSession

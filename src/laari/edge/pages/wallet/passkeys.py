@@ -13,7 +13,7 @@ from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.limits.sessions_and_passwords import PASSKEYS
+from laari.rules.limits.passkeys import PASSKEYS
 from laari.rules.people.passkey_challenges import ForAdding
 from laari.rules.people.passkeys import MAX_NAME, AddPasskey, EndPasskey
 from laari.rules.records.people import Passkey

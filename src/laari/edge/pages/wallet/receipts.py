@@ -9,7 +9,7 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletRequest
 from laari.http.messages import Reply
 from laari.rules.ids import is_tid
-from laari.rules.limits.links_and_codes import RECEIPTS_A_DAY
+from laari.rules.limits.messages import RECEIPTS_A_DAY
 from laari.rules.limits.texts import MAX_CASE, OPEN_CASES
 from laari.rules.payments.receipts import SendReceipt, channels_to
 from laari.rules.people.cases import OpenCase, can_be_reported

@@ -9,7 +9,7 @@ from laari.edge.pages.wallet.account import show_password
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.limits.links_and_codes import LINKS_PER_PERSON, LINKS_PER_PERSON_EVERYWHERE
+from laari.rules.limits.messages import LINKS_PER_PERSON, LINKS_PER_PERSON_EVERYWHERE
 from laari.rules.money import MAX_MONEY, read_rufiyaa
 from laari.rules.people.contacts import read_mobile
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.rules.ledger import FIRST_HELD_ACCOUNT, FIRST_MERCHANT_ACCOUNT
-from laari.rules.records.payouts import MerchantFunds
+from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.tenants import MODES, Mode
 from laari.store.tables import FUNDS
 

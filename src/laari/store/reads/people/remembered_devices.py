@@ -8,7 +8,7 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.rules.actors import Payer
-from laari.rules.limits.sessions_and_passwords import REMEMBERED_DEVICE_LIFE
+from laari.rules.limits.remembered_devices import REMEMBERED_DEVICE_LIFE
 from laari.rules.people.remembered_devices import TOKEN, owner_of
 from laari.rules.records.people import DeviceDay
 from laari.rules.records.tenants import Mode

@@ -11,7 +11,7 @@ from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.money import MAX_PAYMENT_AMOUNT
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 
 METADATA_ROWS = 6  # in the form; a program may send more
 # The fields in the words of the form.

@@ -11,7 +11,7 @@ from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.money import MAX_PAYMENT_AMOUNT
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.people.contacts import read_mobile, read_vpa
 from laari.rules.records.payments import CustomerType
 

@@ -10,8 +10,8 @@ from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import MALDIVES
+from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
-from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.records.merchants import ReusableLink
 from laari.store.reads.merchants import reusable_links
 
