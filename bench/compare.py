@@ -241,8 +241,8 @@ def _parser() -> argparse.ArgumentParser:
         help=f"of {', '.join(NAMES)}; {','.join(USUAL)} by default",
     )
     parser.add_argument("--clients", type=_numbers, default=(64, 1), help="64,1 by default")
-    parser.add_argument("--pairs", type=_number, default=20, help="slices of each version")
-    parser.add_argument("--seconds", type=_number, default=2, help="of a slice")
+    parser.add_argument("--pairs", type=_number, default=40, help="slices of each version")
+    parser.add_argument("--seconds", type=_number, default=1, help="of a slice")
     parser.add_argument("--webhooks", action="store_true", help="deliver events to a receiver")
     parser.add_argument("--within", type=float, default=3.0, help="the tolerance in per cent")
     parser.add_argument("--patch", type=Path, help="a diff to apply to the commit first")

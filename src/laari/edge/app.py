@@ -24,6 +24,7 @@ from laari.http.messages import (
     Request,
     Stream,
     guard_headers,
+    header_lines,
     must_read,
     new_request_id,
     plain_refusal,
@@ -53,12 +54,17 @@ class App:
     def __init__(self, backend: Backend, scrapes: Scrapes) -> None:
         self._backend = backend
         self._scrapes = scrapes
-        self._guards = guard_headers(backend.origin)
         self._merchant = MerchantInterface(backend)
         self._tokens = TokenEndpoint(backend)
         self._wallet = WalletInterface(backend)
         self._pages = Pages(backend)
         self._signup = sandbox_signup.SignUp(backend) if backend.settings.sandbox_signup else None
+        # Nearly all headers of a reply are always the same: they are written once.
+        guards = guard_headers(backend.origin)
+        self._lines: dict[Interface | None, bytes] = {None: header_lines(guards)}
+        for each in (self._merchant, self._tokens, self._wallet, self._pages, self._signup):
+            if each is not None:
+                self._lines[each] = header_lines((*each.headers, *guards))
 
     async def open(self) -> None:
         await self._backend.open()
@@ -73,13 +79,16 @@ class App:
         own = self._scrapes.is_metrics_listener(request)  # which serves nothing else
         interface = None if own else self._interface_at(request.path)
         if interface is None:
-            reply, headers = await self._serve_others(request), self._guards
+            reply = await self._serve_others(request)
         else:
             admission = interface.admission
             reply = await admission.serve(request, interface.handle, interface.refused)
-            headers = (*interface.headers, *self._guards)
-        reply = reply.plus(*headers, (b"request-id", request.id.encode()))
-        return self._counted(request, reply)
+        return self._counted(request, self._finished(reply, interface, request.id))
+
+    def _finished(self, reply: Reply, interface: Interface | None, request_id: str) -> Reply:
+        """The reply with the headers that all of this interface have, and the request's id."""
+        written = self._lines[interface]
+        return reply.with_lines(b"%brequest-id: %b\r\n" % (written, request_id.encode()))
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
         """The response to bytes that are not a request, or to a request without a reply."""
@@ -87,12 +96,9 @@ class App:
         interface: Interface | None = self._merchant
         if path is not None and not path.startswith("/sandbox/"):
             interface = self._interface_at(path)
-        if interface is None:
-            reply = plain_refusal(refusal)
-        else:
-            reply = interface.refused(refusal).plus(*interface.headers)
+        reply = plain_refusal(refusal) if interface is None else interface.refused(refusal)
         self._backend.metrics.count(OTHER, reply.status, reply.code, 0)
-        return reply.plus(*self._guards, (b"request-id", new_request_id().encode()))
+        return self._finished(reply, interface, new_request_id())
 
     def _interface_at(self, path: str) -> Interface | None:
         if path == "/merchant" or path.startswith("/merchant/"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from itertools import count
 from typing import NamedTuple, Protocol, TypeAlias
 from urllib.parse import parse_qsl
@@ -64,11 +64,15 @@ class Reply(NamedTuple):
     content_type: bytes = JSON  # empty if there is no body
     code: str = ""
     stream: Stream | None = None  # instead of the body
+    lines: bytes = b""  # further headers, written already
 
     def plus(self, *headers: Header) -> Reply:
+        return self._replace(headers=(*self.headers, *headers))
+
+    def with_lines(self, lines: bytes) -> Reply:
         # Every reply comes through here, and `_replace` takes four times as long.
-        status, body, own, content_type, code, stream = self
-        return Reply(status, body, (*own, *headers), content_type, code, stream)
+        status, body, headers, content_type, code, stream, _ = self
+        return Reply(status, body, headers, content_type, code, stream, lines)
 
 
 class Request:
@@ -183,6 +187,16 @@ def refusal_headers(status: int, retry_after: int | None, challenge: Header) -> 
     if status in (429, 503):
         return ((b"retry-after", str(retry_after or 1).encode()),)
     return ()
+
+
+def header_lines(headers: Iterable[Header]) -> bytes:
+    """Headers as they are sent."""
+    lines = [b"%b: %b\r\n" % header for header in headers]
+    written = b"".join(lines)
+    # A newline in a value would start another line.
+    if written.count(b"\n") != len(lines) or written.count(b"\r") != len(lines):
+        raise ValueError("a header of the response contains a newline")
+    return written
 
 
 def guard_headers(origin: str) -> tuple[Header, ...]:

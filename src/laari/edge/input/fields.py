@@ -136,6 +136,7 @@ class Query(Generic[T]):
         self._make = make
         self._code = code
         self.fields = {field.name: field for field in fields}
+        self._required = [field.name for field in fields if field.required]
 
     def read(self, given: Parameters) -> T | Refusal:
         values: dict[str, object] = {}
@@ -151,8 +152,8 @@ class Query(Generic[T]):
             if isinstance(checked, Refusal):
                 return checked
         values = {name: value for name, value in values.items() if value is not None}
-        for name, field in self.fields.items():
-            if field.required and name not in values:
+        for name in self._required:
+            if name not in values:
                 return invalid(name, f"{name} is required.")
         return self._make(**values)
 
