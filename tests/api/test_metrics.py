@@ -19,6 +19,8 @@ from laari.store.postgres.pool import connection_to
 from tests.audit.books import MASTER_KEY, seal_all, write_books
 from tests.serving import Service, serving
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture
 def pair(dsn: str, tmp_path: Path) -> Iterator[Service]:

@@ -15,6 +15,8 @@ from laari.store.ledger.sealed_rows import SUBJECTS
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import MASTER_KEY, seal_all, write_books
 
+pytestmark = pytest.mark.ci
+
 Audit = Callable[..., tuple[int, str, str]]
 
 

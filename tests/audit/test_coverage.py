@@ -24,6 +24,8 @@ from laari.store.postgres.pool import connection_to
 from tests.audit.books import KEY
 from tests.audit.whole_books import write_whole
 
+pytestmark = pytest.mark.ci
+
 # Checks that are no statements. Seals also cover values beside their rows.
 CHAIN = {
     "sealed_rows",

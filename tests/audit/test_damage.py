@@ -13,7 +13,7 @@ from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
 from tests.sampling import some_of
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.ci, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest.fixture(scope="module")

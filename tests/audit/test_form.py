@@ -15,6 +15,8 @@ from laari.store.ledger.seals import Seal, insert, mac_of, next_seal
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import KEY, look, pay, seal_all, write_books, write_more
 
+pytestmark = pytest.mark.ci
+
 FIRST = {
     "transfers": (
         "id",

@@ -18,6 +18,8 @@ from laari.cli.main import cli, run
 from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
 
+pytestmark = pytest.mark.ci
+
 GOOD = "three grey herons"
 
 

@@ -19,6 +19,8 @@ from tests.cli.programs import LAARI, Program, each_program
 from tests.cli.test_terminal import HOSTILE, unseen
 from tests.serving import Service, free_port
 
+pytestmark = pytest.mark.ci
+
 PATIENCE_SECONDS = 30.0
 Handler = Callable[[str, bytes, Any], tuple[int, bytes]]
 

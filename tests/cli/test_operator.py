@@ -15,6 +15,8 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 
+pytestmark = pytest.mark.ci
+
 
 class Ended(NamedTuple):
     status: int

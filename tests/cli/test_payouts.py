@@ -23,6 +23,8 @@ from tests.cli.test_operator import Ended, Laari, laari  # noqa: F401  # a fixtu
 from tests.cli.test_wallets import new_account, query
 from tests.days import yesterday
 
+pytestmark = pytest.mark.ci
+
 BANK = ("--holder", "Seagull Cafe", "--bank", "BML", "--number", "7730000012345")
 
 

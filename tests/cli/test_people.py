@@ -15,6 +15,8 @@ from laari.store.postgres.pool import connection_to
 from tests.actors import change
 from tests.logins import opened
 
+pytestmark = pytest.mark.ci
+
 EMAIL = "owner@shop.mv"
 
 

@@ -20,6 +20,8 @@ from tests.cli.terminals import Clerk, as_user
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 from tests.cli.test_wallets import new_account, query
 
+pytestmark = pytest.mark.ci
+
 LIMIT = "100000"
 
 

@@ -49,6 +49,8 @@ from tests.passkeys import add_passkey
 from tests.people import decided
 from tests.sampling import some_of
 
+pytestmark = pytest.mark.ci
+
 # Sets the clipboard, clears the screen (twice: ESC and C1), turns the direction of what follows,
 # hides a letter, overwrites the line, and begins one that looks like another merchant's.
 HOSTILE = (

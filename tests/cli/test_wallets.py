@@ -17,6 +17,8 @@ from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 
+pytestmark = pytest.mark.ci
+
 TRANSACTION = {"tid", "account", "time", "type", "name", "details", "amount", "status", "failure"}
 
 

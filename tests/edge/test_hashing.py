@@ -20,6 +20,8 @@ from laari.edge.load.hashing import FIRST, Hashing, RankedQueue
 from laari.http.messages import ClientGone
 from laari.store.people.passwords import NICENESS, nobodys_hash, password_fits
 
+pytestmark = pytest.mark.ci
+
 # Of "correct horse": slow enough to leave in the middle of it, and no more.
 HASH = (
     "$argon2id$v=19$m=16384,t=4,p=1$drOOOLGweHCk9LU4tTnI6g$"

@@ -22,6 +22,8 @@ from tests.fuzz.targets import Targets
 from tests.fuzz.wire import Response, Wire
 from tests.serving import Merchant, Service
 
+pytestmark = pytest.mark.ci
+
 SHORT, LONG = 25, int(os.environ.get("LAARI_FUZZ_READER_CASES", "1000"))  # of each kind
 MALDIVES = timezone(timedelta(hours=5))
 

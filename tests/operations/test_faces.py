@@ -47,6 +47,8 @@ from tests.people import decided
 from tests.sampling import some_of
 from tests.serving import Service
 
+pytestmark = pytest.mark.ci
+
 
 def _forms(kind: type[PageRequest]) -> dict[str, tuple[str, Mapping[str, str]]]:
     """The address of the form of an operation, and the fields that choose the operation."""

@@ -20,6 +20,8 @@ from tests.pages.forms import token_in
 from tests.people import decided
 from tests.serving import Service
 
+pytestmark = pytest.mark.ci
+
 FORM = {**ANSWERS, "monthly_volume": "250,000", "bank_account": "7730 0000 12345"}
 
 

@@ -13,6 +13,8 @@ from tests.pages.people import Visitors, both_sizes, serious_violations
 from tests.serving import Service, ask_for_token, serving
 from tests.webhooks.test_service import Hook
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture
 def owner(service: Service) -> Owner:

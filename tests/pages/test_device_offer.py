@@ -23,6 +23,8 @@ from tests.pages.remembered import remembered
 from tests.pages.wallets import heading
 from tests.serving import Merchant, Service
 
+pytestmark = pytest.mark.ci
+
 OFFER = "Remember this device for small amounts?"
 
 

@@ -27,6 +27,8 @@ from tests.pages.test_second_factor import Browser
 from tests.pages.wallets import heading
 from tests.serving import Service, serving
 
+pytestmark = pytest.mark.ci
+
 NEW = "two flat whites and a cake"
 
 

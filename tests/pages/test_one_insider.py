@@ -17,6 +17,8 @@ from tests.pages.operators import Desk, desk_of
 from tests.pages.people import Customer, new_customer
 from tests.serving import Merchant, Service, serving
 
+pytestmark = pytest.mark.ci
+
 LIMIT = 100_000
 WAITS = "The movement waits for a second person."
 

@@ -521,6 +521,7 @@ def untouched(engine, tmp_path: Path) -> Iterator[Service]:
         yield service
 
 
+@pytest.mark.ci
 async def test_health_shows_the_last_audit(untouched: Service) -> None:
     service, support = untouched, await desk_of(untouched, "support")
     metrics = httpx.get(service.metrics_url).text
@@ -551,6 +552,7 @@ async def test_health_shows_the_last_audit(untouched: Service) -> None:
     assert "laari_webhooks_failed 0" in metrics
 
 
+@pytest.mark.ci
 async def test_health_is_not_ok_without_backups_until_one_is_recorded(untouched: Service) -> None:
     service = untouched
     service.execute("UPDATE installation SET created_at = now() - interval '3 days'")

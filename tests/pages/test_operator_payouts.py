@@ -23,6 +23,8 @@ from tests.pages.finance import balance_of, paid_shop, seen_in
 from tests.pages.operators import Desk, desk_of, new_operator, session_of
 from tests.serving import Merchant, Service, serving
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def bank_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:

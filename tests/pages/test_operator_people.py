@@ -17,6 +17,8 @@ from tests.pages.test_forgotten import NEW, set_new
 from tests.pages.test_operator import page_of
 from tests.serving import Service, serving
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def mailing(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:

@@ -22,6 +22,8 @@ from tests.pages.people import Customer, new_customer
 from tests.passkeys import PRESENT, Authenticator
 from tests.serving import Merchant, Service
 
+pytestmark = pytest.mark.ci
+
 REFUSED = "This passkey does not open a wallet here"
 
 

@@ -26,6 +26,8 @@ from tests.pages.remembered import pay, remember, remembered
 from tests.pages.wallets import LONG_AGO, execute, heading, open_app, speak_dhivehi
 from tests.serving import Merchant, Service
 
+pytestmark = pytest.mark.ci
+
 OFFER = "without the password"
 
 

@@ -15,6 +15,8 @@ from tests.pages.people import Visitors, new_customer, serious_violations, sidew
 from tests.pages.wallets import set_active
 from tests.serving import Service
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture
 async def shop(service: Service) -> Shop:

@@ -20,6 +20,8 @@ from tests.pages.people import Visitors, both_sizes, serious_violations
 from tests.pages.test_permissions import logged_in
 from tests.serving import Merchant, Service, serving
 
+pytestmark = pytest.mark.ci
+
 PASSWORD = "three grey herons"
 MOST = 3  # merchants of the service that becomes full
 

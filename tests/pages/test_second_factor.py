@@ -22,6 +22,8 @@ from tests.pages.people import Visitors, both_sizes, serious_violations, sideway
 from tests.pages.wallets import heading
 from tests.serving import Service
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture
 def owner(service: Service) -> Owner:

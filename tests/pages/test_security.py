@@ -16,6 +16,8 @@ from tests.pages.payloads import PAYLOADS
 from tests.pages.people import Customer, Visitors, new_customer
 from tests.serving import Merchant, Service, serving
 
+pytestmark = pytest.mark.ci
+
 
 def status_of(shop: Merchant, payment: dict[str, Any]) -> str:
     return shop.get(f"/payments/{payment['id']}").json()["data"]["status"]

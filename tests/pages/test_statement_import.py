@@ -12,6 +12,8 @@ from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
 from tests.serving import Service, serving
 
+pytestmark = pytest.mark.ci
+
 LIMIT = 100_000
 
 

@@ -14,6 +14,8 @@ from laari.rules.limits.bodies import MAX_UPLOADED_TEXT
 from tests.pages.operators import COOKIE, Desk, desk_of, new_operator, session_of
 from tests.serving import Service
 
+pytestmark = pytest.mark.ci
+
 BOUNDARY = "----WebKitFormBoundary7MA4YWxk"
 SECONDS = 20
 

@@ -153,6 +153,7 @@ def test_a_stranger_with_a_link_opens_a_wallet_and_comes_back(opening: Service, 
         assert 'data-copy="topup-reference"' in home
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "page", ["//evil.example", "/pay/a/../b", "/operator", "https://x.mv/pay/a"]
 )
@@ -163,6 +164,7 @@ def test_a_sign_up_leads_only_to_a_payment_or_the_wallet(opening: Service, page:
     assert done.headers["location"] == "/app"
 
 
+@pytest.mark.ci
 async def test_a_number_with_a_wallet_gets_the_same_page(opening: Service) -> None:
     customer = await new_customer(opening)
     fresh = Stranger(opening, new_mobile())
@@ -176,6 +178,7 @@ async def test_a_number_with_a_wallet_gets_the_same_page(opening: Service) -> No
     assert len(wallets(opening, customer.mobile)) == 1
 
 
+@pytest.mark.ci
 def test_three_wrong_codes_end_it(opening: Service) -> None:
     stranger = Stranger(opening, new_mobile())
     stranger.begin()
@@ -187,6 +190,7 @@ def test_three_wrong_codes_end_it(opening: Service) -> None:
     assert wallets(opening, stranger.mobile) == []
 
 
+@pytest.mark.ci
 async def test_a_code_needs_its_own_request_and_time(opening: Service) -> None:
     mobile = new_mobile()
     victim, thief = Stranger(opening, mobile), Stranger(opening, mobile)
@@ -210,6 +214,7 @@ async def test_a_code_needs_its_own_request_and_time(opening: Service) -> None:
     assert len(wallets(opening, mobile)) == 1
 
 
+@pytest.mark.ci
 def test_messages_to_one_number_are_few(opening: Service) -> None:
     stranger = Stranger(opening, new_mobile())
     statuses = [stranger.begin().status_code for _ in range(4)]

@@ -25,6 +25,8 @@ from tests.actors import OPERATOR
 from tests.sampling import some_of
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 
+pytestmark = pytest.mark.ci
+
 ORIGIN = "http://laari.test"
 PAID, FEE, PART, PAYOUT_FEE = 10_000, 250, 4_000, 50
 OWED = PAID - FEE

@@ -10,6 +10,8 @@ from laari.engine.embedded import embedded_server, revive
 from laari.engine.programs import EngineError
 from tests.store.engines import another_process, ask, is_running, kill_and_wait, postmaster
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:

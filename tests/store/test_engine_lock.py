@@ -26,6 +26,8 @@ from laari.engine.embedded import embedded_server, revive
 from laari.engine.programs import EngineError
 from tests.store.engines import USER, another_process, ask, is_running, kill_and_wait, postmaster
 
+pytestmark = pytest.mark.ci
+
 # As root a namespace of its own for users is not needed; where root may not do without, it helps.
 _PLAIN = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 _USERS = ["unshare", "--user", "--map-root-user", *_PLAIN[1:]]

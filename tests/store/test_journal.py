@@ -110,6 +110,7 @@ async def test_a_new_merchant_is_written_with_everything_that_belongs_to_it(conn
     assert (key["merchant_id"], key["mode"]) == (shop.merchant.id, "sandbox")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "statement",
     [
@@ -211,6 +212,7 @@ async def test_invitations_are_written_without_their_link(connection) -> None:
     assert token not in str(await connection.fetch("SELECT * FROM journal"))
 
 
+@pytest.mark.ci
 async def test_an_expired_invitation_is_ended_by_the_service(dsn: str, connection) -> None:
     shop = await make_shop(connection)
     await with_people(connection, shop.merchant.id)

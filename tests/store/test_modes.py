@@ -31,6 +31,8 @@ from tests.actors import OPERATOR
 from tests.making import make_customer, make_merchant
 from tests.sampling import some_of
 
+pytestmark = pytest.mark.ci
+
 MODES: tuple[Mode, Mode] = ("live", "sandbox")
 _numbers = count(1)
 TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers", "transactions")

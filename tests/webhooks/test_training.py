@@ -16,6 +16,8 @@ import pytest
 
 from tests.serving import free_port
 
+pytestmark = pytest.mark.ci
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECRET = "sk_training"
 
