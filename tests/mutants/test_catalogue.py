@@ -27,7 +27,8 @@ def misfit(mutant: Mutant) -> object:
     # A mistake that nobody could import would be caught by any test.
     mistaken = mutant.path(source).read_text().replace(mutant.original, mutant.replacement)
     try:
-        compile(mistaken, mutant.file, "exec")
+        if mutant.file.endswith(".py"):
+            compile(mistaken, mutant.file, "exec")
     except SyntaxError as error:
         return error
     if not mutant.tests:

@@ -17,6 +17,7 @@ from tests.pages.people import (
     serious_violations,
     sideways_scroll,
 )
+from tests.pages.test_offline import paired_page
 from tests.pages.test_permissions import TILL, logged_in, member
 from tests.pages.wallets import pay, set_active
 from tests.serving import Service
@@ -301,6 +302,45 @@ async def test_a_lost_connection_is_shown_and_repaired_without_a_second_sale(
     await expect(page.get_by_text("No connection")).to_be_hidden()
     assert len(await asyncio.to_thread(shop.payments)) == 1
     visitors.complaints = [text for text in visitors.complaints if "ERR_FAILED" not in text]
+
+
+@pytest.mark.parametrize("made", [True, False])
+async def test_a_reload_while_a_sale_is_on_its_way_shows_that_sale(
+    shop: Shop, service: Service, visitors: Visitors, made: bool
+) -> None:
+    """Either its answer is lost with the page, or the request before it."""
+    page = await paired_page(shop, visitors)
+    pressed = asyncio.Event()
+
+    async def hold(route: Any) -> None:
+        """Answers the first form never."""
+        if pressed.is_set():
+            await route.continue_()
+            return
+        if made:
+            await route.fetch(max_redirects=0)
+        pressed.set()
+
+    await page.route("**/counter/sales", hold)
+    await page.get_by_label("Amount in rufiyaa").fill("20")
+    await page.get_by_role("button", name="Show the code").dblclick()
+    await pressed.wait()
+    assert len(await asyncio.to_thread(shop.payments)) == made
+    for _ in range(2):
+        await page.reload()
+        await expect(page.get_by_role("img", name="QR code")).to_be_visible()
+        [row] = await asyncio.to_thread(shop.payments)
+        assert (row["amount"], row["status"]) == (2000, "pending")
+        await expect(page).to_have_url(f"{service.origin}/counter/sales/pay_{row['id'].hex}")
+    # The next sale is another one, and nothing is sent again after it.
+    await page.get_by_role("button", name="Cancel this sale").click()
+    await page.get_by_label("Amount in rufiyaa").fill("30")
+    await page.get_by_role("button", name="Show the code").click()
+    await expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    await page.goto(f"{service.origin}/counter")
+    await expect(page.locator("#latest")).to_be_visible()
+    assert await page.evaluate("sessionStorage.length") == 0
+    assert [row["amount"] for row in await asyncio.to_thread(shop.payments)] == [2000, 3000]
 
 
 async def test_a_customer_pays_with_the_static_code(

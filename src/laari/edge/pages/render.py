@@ -17,6 +17,7 @@ from laari.rules.calendar import MALDIVES, show, start_of
 from laari.rules.day_ranges import PRESETS
 from laari.rules.limits import tills
 from laari.rules.limits.payments import PAYMENT_LIFE_HOURS
+from laari.rules.merchants.spoken_amounts import spoken
 from laari.rules.money import money_text, rufiyaa
 
 SLICE_REST_SECONDS = 0.004
@@ -29,6 +30,11 @@ def money(laari: int) -> Markup:
     # Nothing to escape: `Markup.format` would take eight times as long.
     kind = "money" if abs(laari) < LONG_AMOUNT else "money long"
     return Markup(f'<bdi dir="ltr" class="{kind}">{money_text(laari)}</bdi>')  # noqa: S704
+
+
+def _spoken(laari: int, language: str) -> str:
+    """The names of the words for an amount, with spaces between them."""
+    return " ".join(spoken(laari, language))
 
 
 def percent(basis_points: int) -> str:
@@ -117,7 +123,7 @@ _ENVIRONMENT.globals.update(
     payment_life_hours=PAYMENT_LIFE_HOURS,
 )
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
-_ENVIRONMENT.filters.update(short_day=short_day, whole_day=_whole_day)
+_ENVIRONMENT.filters.update(short_day=short_day, whole_day=_whole_day, spoken=_spoken)
 # `exact` keeps every character: for the value of a form field and the address of a link.
 _ENVIRONMENT.filters.update(own=own, exact=escape, percent=percent, json_text=escaped_json)
 

@@ -4,6 +4,8 @@
 
 (() => {
   const RETRY = 2; // seconds
+  const SENT = "laari-sale"; // the form of a sale whose answer is on its way
+  const SPOKEN = "laari-speech"; // the language in which this device speaks amounts
   const offline = document.querySelector("[data-offline]");
   const main = () => document.getElementById("content");
   const dialog = document.querySelector("[data-check]");
@@ -19,7 +21,14 @@
   addEventListener("click", unlock);
   addEventListener("keydown", unlock);
 
-  function chime() {
+  // Loaded once somebody chooses a language. Without it the counter makes its sound only.
+  const choice = document.querySelector("[data-speech]"); // not on the page without a connection
+  const speech = async (use) => {
+    if (choice?.value) await import(choice.dataset.speech).then(use, () => {});
+  };
+
+  // The amount follows, if somebody wants to hear it: `place` has its words.
+  function chime(place) {
     if (!sounds) return;
     for (const [tone, begin] of [[880, 0], [1318.5, 0.14]]) {
       const at = sounds.currentTime + begin;
@@ -32,6 +41,7 @@
       source.start(at);
       source.stop(at + 0.35);
     }
+    if (place) speech(({ say }) => say(sounds, place, choice));
   }
 
   addEventListener("offline", () => {
@@ -66,6 +76,7 @@
     main().setAttribute("aria-busy", "true");
     const answer = await ask(url, options);
     const found = await read(answer);
+    if (options) sessionStorage.removeItem(SENT);
     if (turn !== shown) return;
     const next = found.getElementById("content");
     if (!next?.classList.contains("counter")) {
@@ -76,8 +87,20 @@
     main().replaceWith(document.adoptNode(next));
     history.replaceState(null, "", options?.method && answer.status >= 400 ? location.href : answer.url);
     scrollTo(0, 0);
-    if (before && before !== "paid" && next.querySelector("[data-sale=paid]")) chime();
+    const paid = next.querySelector("[data-sale=paid]");
+    if (before && before !== "paid" && paid) chime(paid);
     begin();
+  }
+
+  const send = (url, body) => show(url, { method: "POST", body });
+
+  // The page was loaded while the answer of a sale was on its way. Sent again, it is the same sale.
+  function resume() {
+    const sent = sessionStorage.getItem(SENT);
+    if (!sent) return;
+    for (const form of main().querySelectorAll("form")) form.dataset.busy = "yes";
+    const [url, body] = JSON.parse(sent);
+    send(url, new URLSearchParams(body));
   }
 
   // Only the list of sales: an amount that somebody is typing stays.
@@ -89,7 +112,7 @@
     if (!old) return;
     if (next.dataset.status.split("-")[0] !== old.dataset.status.split("-")[0]) {
       next.classList.add("new");
-      chime();
+      chime(next);
     }
     old.replaceWith(document.adoptNode(next));
     keepSecret(found);
@@ -157,7 +180,9 @@
         if (form.dataset.busy) return; // one press is one sale
         form.dataset.busy = "yes";
         event.submitter?.setAttribute("aria-disabled", "true");
-        show(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        const body = new URLSearchParams(new FormData(form));
+        if (body.has("reference")) sessionStorage.setItem(SENT, JSON.stringify([form.action, String(body)]));
+        send(form.action, body);
       }, true);
     }
     for (const link of main().querySelectorAll("a")) {
@@ -189,9 +214,25 @@
       const bounds = { minutes: Number(minutes), tries: Number(tries), within: Number(within) };
       const found = await laariOffline.check(form.elements.amount.value, form.elements.digits.value, bounds);
       says(found);
-      if (found === "good") chime();
+      if (found !== "good") return;
+      chime();
+      sessionStorage.removeItem(SENT); // the customer has paid with the printed code instead
     });
   }
 
-  if (main().classList.contains("counter")) begin();
+  if (choice) {
+    const prepare = () => speech(({ load }) => load(choice));
+    choice.value = localStorage.getItem(SPOKEN) ?? "";
+    choice.addEventListener("change", () => {
+      localStorage.setItem(SPOKEN, choice.value);
+      prepare();
+    });
+    choice.closest("[hidden]").hidden = false;
+    prepare();
+  }
+
+  if (main().classList.contains("counter")) {
+    begin();
+    if (!main().querySelector("[data-shell]")) resume(); // without a connection it waits for another load
+  }
 })();
