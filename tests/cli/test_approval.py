@@ -73,6 +73,18 @@ def test_an_application_is_reviewed_and_approved(laari: Laari, stranger: str) ->
     assert laari("audit", "--json").json["ok"] is True
 
 
+def test_an_application_is_withdrawn(laari: Laari, stranger: str) -> None:  # noqa: F811
+    sent = laari("application", "submit", stranger, *OPTIONS, "--json").json
+    withdraw = ("application", "withdraw", stranger)
+    withdrawn = laari(*withdraw, "--json").json
+    assert (withdrawn["application_id"], withdrawn["status"]) == (
+        sent["application_id"],
+        "withdrawn",
+    )
+    again = laari(*withdraw)
+    assert (again.status, "no open application" in again.err) == (1, True)
+
+
 def test_an_approval_sets_terms_and_the_bank_account(laari: Laari, stranger: str) -> None:  # noqa: F811
     wrong = dict(zip(OPTIONS[::2], OPTIONS[1::2], strict=True)) | {"--bank-account": "MV12"}
     refused = laari("application", "submit", stranger, *sum(wrong.items(), ()))

@@ -287,6 +287,7 @@ PREPARED = {
 # test_contact_changes.py, pages/test_desk.py and pages/test_trusted.py.
 PREPARED |= {
     *("merchant approve", "application submit", "application show", "application refuse"),
+    "application withdraw",
     *("movement confirm", "movement refuse", "till close", "case answer"),
     *("message resend", "merchant cancel-fees"),
     *("customer set-contact", "customer confirm-contact", "customer cancel-contact"),

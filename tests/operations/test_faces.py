@@ -196,6 +196,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "merchant.cancel-fees": {"starts_at": "2026-01-01"},
     "merchant.approve": {},
     "application.submit": {**ANSWERS, "monthly_volume": "5.00"},
+    "application.withdraw": {},
     "application.refuse": WHY,
     "merchant.hold": {**AMOUNT, **WHY, "earlier": "0"},
     "merchant.release": {**AMOUNT, **WHY, "earlier": "0"},

@@ -157,7 +157,10 @@ def test_what_moves_money_or_gives_access_asks_for_a_code(owner: Owner) -> None:
     assert (wrong.status_code, "not your password" in wrong.text) == (422, True)
     # A wrong password uses up no code.
     done = browser.post("/live/keys/mode", mode="sandbox", password=PASSWORD, code=code)
-    assert (done.status_code, done.headers["location"].rpartition("=")[2]) == (303, "mode")
+    assert (done.status_code, done.headers["location"].rpartition("=")[2]) == (
+        303,
+        "merchant.set-mode",
+    )
     # People and keys are those of live mode too, in whatever mode the credentials act now.
     for path in ("/sandbox/keys", "/sandbox/people", "/sandbox/webhooks"):
         assert shown_fields(path) == {"password", "code"}, path

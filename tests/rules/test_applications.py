@@ -61,8 +61,9 @@ def test_an_application_replaces_the_one_that_is_open() -> None:
     assert (first.answers, first.status) == (ANSWERS, "submitted")
     found = {each.id: each.status for each in world.applications.added.values()}
     assert found == {first.id: "withdrawn", second.id: "submitted"}
-    assert WithdrawApplication(OWNER, SHOP).decide(world) is not None
-    assert WithdrawApplication(OWNER, SHOP).decide(world) is None  # nothing is open
+    withdraw = WithdrawApplication(OWNER, SHOP)
+    assert withdraw.decide(world).status == "withdrawn"
+    assert "no open application" in withdraw.decide(world).message  # type: ignore[union-attr]
 
 
 def test_an_application_with_another_bank_account_than_files_can_have_is_refused() -> None:

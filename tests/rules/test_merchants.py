@@ -27,6 +27,7 @@ from tests.rules.books import KEYS, a_merchant
 NOW = datetime(2026, 11, 18, 9, tzinfo=UTC)
 SHOP = "mer_shop"
 HOOK = "https://shop.mv/hook"
+OWNER = Actor("person", "a@shop.mv", "owner")
 
 
 def world_of(role: str | None = None, *, live: bool = False, **settings: Any) -> World:
@@ -88,8 +89,8 @@ def test_the_reason_of_a_pause_goes_with_it() -> None:
     [
         ({"inactive_reason": "Fraud"}, "inactive"),
         ({"inactive_reason": "Fraud", "active": True}, "inactive"),
-        ({"mode": "live"}, "not approved"),
         ({"webhook_url": "http://10.0.0.1/"}, "https://"),
+        ({"webhook_url": "http://10.0.0.1/", "mode": "live"}, "https://"),
     ],
 )
 def test_a_wrong_value_changes_nothing_of_the_others(changes: Any, message: str) -> None:
@@ -101,7 +102,17 @@ def test_a_wrong_value_changes_nothing_of_the_others(changes: Any, message: str)
 
 
 def test_an_approved_merchant_acts_in_live_mode() -> None:
-    assert update(world_of(live=True), mode="live").mode == "live"
+    assert update(world_of("owner", live=True), OWNER, mode="live").mode == "live"
+
+
+def test_live_mode_approves_if_the_actor_may_approve() -> None:
+    world = world_of("owner")
+    assert "not approved" in update(world, OWNER, mode="live").message
+    assert world.journal == []
+    world.new_tenants[SHOP, "live"] = 7
+    assert update(world, mode="live").mode == "live"
+    assert world.live_tenants == {SHOP: 7}
+    assert [entry.action for entry in world.journal] == ["merchant.approve", "merchant.update"]
 
 
 def test_a_private_webhook_is_allowed_for_development() -> None:
@@ -112,7 +123,7 @@ def test_a_private_webhook_is_allowed_for_development() -> None:
 
 def may(role: str | None, command: Any) -> bool:
     """Whether a person with this role now may do it: the role of the request does not count."""
-    outcome = command(Actor("person", "a@shop.mv", "owner")).decide(world_of(role, live=True))
+    outcome = command(OWNER).decide(world_of(role, live=True))
     assert not isinstance(outcome, Refusal) or outcome.status == 403
     return not isinstance(outcome, Refusal)
 
@@ -144,8 +155,7 @@ def test_a_role_of_the_operator_changes_only_what_it_may() -> None:
 
 def test_the_operator_renames_an_approved_shop() -> None:
     """Its own people only before: it was approved under its name."""
-    owner = Actor("person", "a@shop.mv", "owner")
-    for live, who, done in ((False, owner, True), (True, owner, False), (True, OPERATOR, True)):
+    for live, who, done in ((False, OWNER, True), (True, OWNER, False), (True, OPERATOR, True)):
         world = world_of("owner", live=live)
         outcome = RenameMerchant(who, SHOP, "Bodu Boat").decide(world)
         assert isinstance(outcome, Refusal) != done

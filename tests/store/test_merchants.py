@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from laari.errors import LaariError
+from laari.rules.actors import Actor
 from laari.store.audit import audit
 from laari.store.merchants import merchants
 from laari.store.people.passwords import password_fits
@@ -201,19 +202,30 @@ async def test_sign_up_ends_at_the_bound_also_for_those_who_come_at_once(dsn: st
 
 
 async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Connection) -> None:
-    made = await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop")
+    owner = Actor("person", "a@shop.mv", "owner")
+    made = await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop", email=owner.name)
     assert made is not None
     assert not made.merchant.has_live
     assert await merchants.show(connection, made.merchant.id) == made.merchant
     modes = "SELECT mode FROM tenants WHERE merchant_id = $1"
     assert [row["mode"] for row in await connection.fetch(modes, made.merchant.id)] == ["sandbox"]
     with pytest.raises(RefusedError, match="not approved"):
-        await shops.update(connection, OPERATOR, made.merchant.id, mode="live")
+        await shops.update(connection, owner, made.merchant.id, mode="live")
     changed = await shops.update(connection, OPERATOR, made.merchant.id, mode="sandbox", fee_bps=5)
     assert (changed.mode, changed.fee_bps) == ("sandbox", 5)
     other = await a_merchant(connection)
     assert other.merchant.has_live
     assert (await shops.update(connection, OPERATOR, other.merchant.id, mode="live")).mode == "live"
+
+
+async def test_the_operator_approves_by_a_change_to_live_mode(
+    connection: asyncpg.Connection,
+) -> None:
+    made = await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop")
+    assert made is not None
+    await shops.update(connection, OPERATOR, made.merchant.id, mode="live")
+    shown = await merchants.show(connection, made.merchant.id)
+    assert (shown.mode, shown.has_live) == ("live", True)
 
 
 async def test_sign_up_stays_open_next_to_live_merchants(connection: asyncpg.Connection) -> None:

@@ -22,6 +22,7 @@ from laari.rules.merchants.applications import (
     LiveTerms,
     RefuseApplication,
     SubmitApplication,
+    WithdrawApplication,
 )
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
 from laari.rules.records.merchants import Application, ApplicationAnswers
@@ -83,8 +84,8 @@ def _submit(
     return SubmitApplication(actor, merchant.id, convert(answers, ApplicationAnswers))
 
 
-async def _sent_shape(ask: Ask, merchant: Merchant, sent: Application) -> Shape:
-    return described(Applied(merchant.name, sent))
+async def _shape(ask: Ask, merchant: Merchant, changed: Application) -> Shape:
+    return described(Applied(merchant.name, changed))
 
 
 SUBMIT = Operation(
@@ -103,9 +104,25 @@ SUBMIT = Operation(
         Field("monthly_volume", Amount(0, MAX_MONEY), "Expected sales of a month in laari."),
     ),
     run=command(_submit),
-    shape=_sent_shape,
+    shape=_shape,
     done="Your application is sent. The operator decides.",
     about="Apply for a merchant; this replaces its open application.",
+)
+
+
+def _withdraw(actor: Actor, merchant: Merchant) -> WithdrawApplication:
+    return WithdrawApplication(actor, merchant.id)
+
+
+WITHDRAW = Operation(
+    "application.withdraw",
+    needs=WithdrawApplication.permission,
+    subject=MERCHANT,
+    fields=(),
+    run=command(_withdraw),
+    shape=_shape,
+    done="Your application is withdrawn.",
+    about="Take back the open application of a merchant.",
 )
 
 

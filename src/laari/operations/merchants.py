@@ -153,6 +153,25 @@ RESUME = Operation(
     about="End the pause of a merchant.",
 )
 
+
+def _set_mode(actor: Actor, merchant: Merchant, mode: Mode) -> UpdateMerchant:
+    return UpdateMerchant(actor, merchant.id, Changes(mode=mode))
+
+
+SET_MODE = Operation(
+    "merchant.set-mode",
+    needs="mode.change",
+    subject=MERCHANT,
+    fields=(Field("mode", Choice(MODES), "Mode of its credentials.", "on pages"),),
+    run=command(_set_mode),
+    done="Your credentials now act in the other mode.",
+    typed="merchant update",
+    about="""Choose the mode in which a merchant's credentials act.
+
+    --mode live approves a merchant that signed up.
+    """,
+)
+
 # == Fees =========================================================================================
 
 

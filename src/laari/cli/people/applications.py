@@ -9,7 +9,7 @@ from laari.cli.terminal import fields
 from laari.cli.terminal.declared import add_commands, subject_of
 from laari.cli.terminal.operation import database_operation, operation
 from laari.cli.terminal.permission import needs
-from laari.operations.applications import APPLICATION, REFUSE, SUBMIT, described
+from laari.operations.applications import APPLICATION, REFUSE, SUBMIT, WITHDRAW, described
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.records.merchants import ApplicationStatus
@@ -48,4 +48,4 @@ async def show(service: Service, application_id: UUID) -> dict[str, object]:
     return described(await subject_of(service, APPLICATION, application_id=application_id))
 
 
-add_commands(application, SUBMIT, REFUSE)
+add_commands(application, SUBMIT, WITHDRAW, REFUSE)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.declared import act, add_commands, options_of, shown, subject_of
+from laari.cli.terminal.declared import act, add_commands, optional, options_of, shown, subject_of
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
@@ -22,13 +22,13 @@ from laari.operations.merchants import (
     ROTATE_KEY,
     SET_FEES,
     SET_LIMIT,
+    SET_MODE,
     fee_shapes,
 )
 from laari.operations.operation import Shape
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
-from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.merchants.keys import OLD_KEY_WORKS
 from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
@@ -96,8 +96,7 @@ async def create(
 
 
 @merchant.command()
-@click.argument("merchant_id")
-@click.option("--mode", type=fields.MODE, help="Mode of its credentials.")
+@optional(SET_MODE)
 @click.option("--active/--inactive", default=None, help="Accept or refuse its credentials.")
 @click.option("--webhook-url", help="Send events to this URL; '' removes it.")
 @click.option("--webhooks", type=click.Choice(["on", "off"]), help="Send events or not.")
@@ -120,16 +119,11 @@ async def update(
     --mode live approves a merchant that signed up.
     """
     given = Changes(
-        webhook_url=_vetted(service, webhook_url),
+        webhook_url=webhook_url and webhook_url.strip(),
         webhooks_enabled=None if webhooks is None else webhooks == "on",
         inactive_reason=reason,
         **changes,
     )
-    if given.mode == "live":
-        async with connection_to(service.dsn) as connection:
-            found = await merchants.show(connection, merchant_id)
-        if not found.has_live:
-            await submit(service, ApproveMerchant(actor(), merchant_id))
     allow_private = service.settings.webhook_allow_private
     await submit(service, UpdateMerchant(actor(), merchant_id, given, allow_private))
     return await _shown(service, merchant_id)

@@ -1,7 +1,8 @@
 """Applications of merchants to go live, and the operator's decision.
 
 A merchant goes live only by an approval, which makes the live tenant. Its own people choose the
-mode of the credentials then.
+mode of the credentials then. The operator can do both in one step
+(`laari.rules.merchants.merchant_settings`).
 """
 
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ class LiveTerms(Struct, frozen=True):
 
 NO_TERMS = LiveTerms()
 _LIVE_ALREADY = refuse("conflict", "This merchant is approved for live mode already.")
+_NOTHING_OPEN = refuse("conflict", "This merchant has no open application.")
 _REPLACED = refuse("conflict", "The merchant has changed its application. Read it again.")
 
 
@@ -129,8 +131,8 @@ class SubmitApplication(Command[Application]):
 
 
 @dataclass(frozen=True, slots=True)
-class WithdrawApplication(Command[Application | None]):
-    """The merchant takes its open application back; without one this changes nothing."""
+class WithdrawApplication(Command[Application]):
+    """The merchant takes its open application back."""
 
     permission: ClassVar[Permission] = "bank.manage"
     actor: Actor
@@ -143,13 +145,13 @@ class WithdrawApplication(Command[Application | None]):
     def busy(self) -> Refusal:
         return busy()
 
-    def decide(self, world: World) -> Application | Refusal | None:
+    def decide(self, world: World) -> Application | Refusal:
         refusal = refusal_for(world, self.actor, self.merchant_id, self.permission)
         if refusal is not None:
             return refusal
         found = _open_of(world, self.merchant_id)
         if found is None:
-            return None
+            return _NOTHING_OPEN
         return _end(world, found, "withdrawn", self.actor, "application.withdraw")
 
 

@@ -11,6 +11,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.merchants.access import OneMerchant, busy
+from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.merchants import MerchantSettings
@@ -50,7 +51,8 @@ _PERMISSIONS: dict[str, Permission] = {
 class UpdateMerchant(OneMerchant):
     """Changes the given values, all or none.
 
-    `private_webhooks` allows plain http and addresses of a private network.
+    The change to live mode approves the merchant, if the actor may approve. `private_webhooks`
+    allows plain http and addresses of a private network.
     """
 
     action: ClassVar[str] = "merchant.update"
@@ -61,6 +63,12 @@ class UpdateMerchant(OneMerchant):
     def needs(self, needs: Needs) -> None:
         OneMerchant.needs(self, needs)
         needs.read(World.live_tenants, self.merchant_id)
+        if self.changes.mode == "live":
+            self._approval.needs(needs)
+
+    @property
+    def _approval(self) -> ApproveMerchant:
+        return ApproveMerchant(self.actor, self.merchant_id)
 
     @property
     def permissions(self) -> Collection[Permission]:
@@ -72,7 +80,7 @@ class UpdateMerchant(OneMerchant):
         return self.changes.inactive_reason
 
     def changed(self, world: World, merchant: MerchantSettings) -> MerchantSettings | Refusal:
-        refusal = self._not_valid(world)
+        refusal = self._not_valid() or self._go_live(world)
         if refusal is not None:
             return refusal
         changed = replace(merchant, **self.changes.given())
@@ -82,15 +90,22 @@ class UpdateMerchant(OneMerchant):
             inactive_reason=None if changed.active else changed.inactive_reason,
         )
 
-    def _not_valid(self, world: World) -> Refusal | None:
+    def _not_valid(self) -> Refusal | None:
         changes = self.changes
         if changes.inactive_reason is not None and changes.active is not False:
             return invalid("reason", "Only a merchant that becomes inactive has a reason.")
-        if changes.mode == "live" and self.merchant_id not in world.live_tenants:
-            return refuse("conflict", "This merchant is not approved for live mode.")
         if changes.webhook_url:
             return check_webhook_url(changes.webhook_url, self.private_webhooks)
         return None
+
+    def _go_live(self, world: World) -> Refusal | None:
+        """Approves a merchant whose mode becomes live, if it is not approved yet."""
+        if self.changes.mode != "live" or self.merchant_id in world.live_tenants:
+            return None
+        if lacks(self.actor, ApproveMerchant.permission):
+            return refuse("conflict", "This merchant is not approved for live mode.")
+        approved = self._approval.decide(world)
+        return approved if isinstance(approved, Refusal) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,14 @@
 from msgspec.structs import asdict
 
 from laari.edge.pages.dashboard.forms import form
-from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.dashboard.request import NOTHING, DashboardRequest
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.operations.applications import SUBMIT
+from laari.operations.applications import SUBMIT, WITHDRAW
 from laari.operations.fields import FieldError, Text
 from laari.operations.merchants import RENAME
 from laari.rules.banking.bank_accounts import not_valid, read_details
-from laari.rules.merchants.applications import WithdrawApplication
 from laari.rules.money import rufiyaa
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.merchants import ApplicationAnswers
@@ -89,8 +88,8 @@ def read_answers(form: dict[str, str]) -> dict[str, object]:
 
 
 async def withdraw(request: DashboardRequest) -> Reply:
-    await request.submit(WithdrawApplication(request.actor, request.merchant.id))
-    return request.redirect(PATH, done="application_withdrawn")
+    await request.act(WITHDRAW, request.merchant, NOTHING)
+    return request.redirect(PATH, done=WITHDRAW.name)
 
 
 ROUTES: Routes = [
@@ -103,5 +102,12 @@ ROUTES: Routes = [
         runs={SUBMIT.name: {}},
     ),
     form(f"{PATH}/name", RENAME, show, PATH),
-    PageRoute(DashboardRequest, f"{PATH}/withdraw", post=withdraw, page=show, needs="bank.manage"),
+    PageRoute(
+        DashboardRequest,
+        f"{PATH}/withdraw",
+        post=withdraw,
+        page=show,
+        needs=WITHDRAW.needs,
+        runs={WITHDRAW.name: {}},
+    ),
 ]

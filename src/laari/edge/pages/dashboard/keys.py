@@ -3,14 +3,13 @@
 Each form names the state it was shown for, so that a reload does not make a second secret.
 """
 
-from laari.edge.pages.dashboard.request import MODES, DashboardRequest
+from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.operations.clients import CREATE, REVOKE
-from laari.operations.merchants import END_OLD_KEY, ROTATE_KEY
+from laari.operations.merchants import END_OLD_KEY, ROTATE_KEY, SET_MODE
 from laari.rules.merchants.keys import NewClient, NewKey
-from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.merchants.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.records.merchants import OAuthClient
 from laari.rules.refusals import refuse
@@ -121,12 +120,10 @@ async def ask_mode(request: DashboardRequest) -> Reply:
 
 async def set_mode(request: DashboardRequest) -> Reply:
     """Every later request of the merchant's programs acts in the new mode."""
-    mode = MODES.get(request.form.get("mode", ""))
-    if mode is None:
-        raise RefusedForm.of(NOT_OFFERED)
+    given = request.values(SET_MODE)
     await request.confirm(always=True)
-    await request.submit(UpdateMerchant(request.actor, request.merchant.id, Changes(mode=mode)))
-    return request.redirect("/keys", done="mode")
+    await request.act(SET_MODE, request.merchant, given)
+    return request.redirect("/keys", done=SET_MODE.name)
 
 
 ROUTES = [
@@ -147,7 +144,14 @@ ROUTES = [
         needs=END_OLD_KEY.needs,
         runs={END_OLD_KEY.name: {}},
     ),
-    PageRoute(DashboardRequest, "/keys/mode", get=ask_mode, post=set_mode, needs="mode.change"),
+    PageRoute(
+        DashboardRequest,
+        "/keys/mode",
+        get=ask_mode,
+        post=set_mode,
+        needs=SET_MODE.needs,
+        runs={SET_MODE.name: {}},
+    ),
     PageRoute(
         DashboardRequest,
         "/keys/clients",

@@ -14,7 +14,7 @@ from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisi
 from laari.edge.pages.request import Access, RefusedForm
 from laari.http.messages import Reply
 from laari.operations import applications, clients
-from laari.operations.merchants import END_OLD_KEY, RENAME
+from laari.operations.merchants import END_OLD_KEY, RENAME, SET_MODE
 from laari.rules.people.permissions import Permission, may
 from laari.rules.records.tenants import Mode, Tenant, local_time
 from laari.rules.refusals import Refusal
@@ -43,6 +43,8 @@ DONE = {
     END_OLD_KEY.name: END_OLD_KEY.done,
     clients.REVOKE.name: clients.REVOKE.done,
     applications.SUBMIT.name: applications.SUBMIT.done,
+    applications.WITHDRAW.name: applications.WITHDRAW.done,
+    SET_MODE.name: SET_MODE.done,
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "asked": "The request is sent. It is in the customer's wallet.",
@@ -64,7 +66,6 @@ DONE = {
     "resent": "The event is being sent again.",
     "resent_all": "The events are being sent again.",
     "tested": "A sample event is being sent. Reload in a moment to see the response.",
-    "mode": "Your credentials now act in the other mode.",
     "wallet": "The sandbox customer's wallet is set.",
     "clock": "The sandbox's clock is set.",
     "invited": "The invitation is being sent.",
@@ -74,7 +75,6 @@ DONE = {
     "sessions": "All sessions of this person have ended here. Other merchants are not affected.",
     "transferred": "The ownership is transferred.",
     "required": "The setting is saved.",
-    "application_withdrawn": "Your application is withdrawn.",
 }
 # The tabs of the dashboard: address, name, and the permission that shows it.
 TABS: tuple[tuple[str, str, Permission], ...] = (
