@@ -5,7 +5,7 @@ from typing import Any
 from asyncpg import Connection
 
 from laari.rules.actors import Actor
-from laari.store.people.acting import acting
+from tests.acting import acting
 
 PERSON = Actor("person", "aisha@shop.example", "owner")
 OPERATOR = Actor("command_line", "tester", "admin")

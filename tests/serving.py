@@ -23,9 +23,9 @@ import httpx
 
 from laari.cli.main import run
 from laari.rules.merchants.scopes import SCOPES
-from laari.store.people.acting import acting
 from laari.store.postgres.connect import connect
 from tests import shops
+from tests.acting import acting
 from tests.actors import OPERATOR
 from tests.cli.installations import environment
 from tests.making import NewCustomer, make_customer, make_merchant

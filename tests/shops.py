@@ -18,7 +18,7 @@ from laari.rules.records.merchants import OAuthClient
 from laari.rules.records.wallets import Tier
 from laari.store.merchants import merchants
 from laari.store.merchants.merchants import Merchant
-from laari.store.people.acting import acting
+from tests.acting import acting
 from tests.people import decided
 
 

@@ -59,8 +59,8 @@ from laari.rules.limits.tills import (
 from laari.rules.records.payouts import PayoutStatus
 from laari.rules.webhooks import SIGNATURE_TOLERANCE_SECONDS
 from laari.spine import batches
-from laari.store import purge
 from laari.store.batch import runner
+from laari.store.counters import purge
 from laari.store.ledger.sealed_rows import SUBJECTS
 from laari.store.people.passwords import NICENESS
 from laari.store.postgres import pool

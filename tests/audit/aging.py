@@ -10,13 +10,13 @@ from laari.rules.payments import authorizations, payment_requests
 from laari.rules.payments import payments as rules
 from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
-from laari.store.postgres.pool import connection_to
-from laari.store.purge import (
+from laari.store.counters.purge import (
     purge_deliveries,
     purge_failed_lines,
     purge_sandbox_events,
     sandboxes,
 )
+from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.listing import Position
 from tests.actors import OPERATOR

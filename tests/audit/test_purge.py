@@ -9,12 +9,12 @@ import pytest
 
 from laari.rules.payments.payments import ExpirePayment
 from laari.settings import SettingsError, read_settings
-from laari.store import purge
 from laari.store.audit import chain
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters import purge
+from laari.store.counters.purge import MOST, SandboxTenant, SentAgainError, purge_sandbox_events
 from laari.store.outbox import deliveries
 from laari.store.postgres.pool import connection_to
-from laari.store.purge import MOST, SandboxTenant, SentAgainError, purge_sandbox_events
 from laari.store.reads import events, tenants
 from laari.store.reads.listing import Window, page
 from laari.workers.purging import SandboxPurger, purge_ended

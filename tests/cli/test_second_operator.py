@@ -12,9 +12,9 @@ from laari.rules.banking.waiting_movements import Made, MakeMovement
 from laari.rules.calendar import local_day
 from laari.rules.ids import read_id
 from laari.store.batch.runner import BatchRunner
-from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import movement_lists
+from tests.acting import acting
 from tests.actors import OPERATOR
 from tests.cli.terminals import Clerk, as_user
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture

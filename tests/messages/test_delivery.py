@@ -27,10 +27,10 @@ from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
+from laari.store.counters.purge import purge_messages
 from laari.store.outbox import messages
 from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
-from laari.store.purge import purge_messages
 from laari.store.reads import tenants
 from laari.store.secrets import keys_of
 from laari.workers.messages import delivery

@@ -42,7 +42,6 @@ from laari.rules.refusals import Refusal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import daily_figures
-from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures, tenants
 from laari.store.reads.figures import Figures, Span
@@ -50,6 +49,7 @@ from laari.store.reads.money import balance_history, balances, movements, payout
 from laari.store.reads.money.float_days import float_of
 from laari.store.reads.money.movements import MovementKind
 from tests import shops as shop_commands
+from tests.acting import acting
 from tests.actors import OPERATOR, PERSON
 from tests.making import make_customer, make_merchant
 

@@ -7,8 +7,8 @@ from datetime import datetime
 import asyncpg
 import pytest
 
-from laari.store.merchants import client_uses, oauth
-from laari.store.merchants.client_uses import ClientUses
+from laari.store.counters import client_uses
+from laari.store.counters.client_uses import ClientUses
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests import shops
 from tests.actors import MASTER, OPERATOR
@@ -42,16 +42,16 @@ async def last_use(connection: asyncpg.Connection, client_id: str) -> datetime |
 async def test_it_is_written_at_most_once_a_minute(connection: asyncpg.Connection) -> None:
     client, other = await make_client(connection), await make_client(connection)
     assert await last_use(connection, client) is None
-    await oauth.note_uses(connection, [client])
+    await client_uses.note_uses(connection, [client])
     first = await last_use(connection, client)
     assert first is not None
-    await oauth.note_uses(connection, [client])
+    await client_uses.note_uses(connection, [client])
     assert await last_use(connection, client) == first
     await connection.execute(
         "UPDATE oauth_clients SET last_used_at = now() - interval '61 seconds' WHERE id = $1",
         client,
     )
-    await oauth.note_uses(connection, [client])
+    await client_uses.note_uses(connection, [client])
     assert await last_use(connection, client) > first
     assert await last_use(connection, other) is None
 
@@ -97,5 +97,5 @@ async def test_a_locked_client_is_not_waited_for(dsn: str, connection: asyncpg.C
         await shops.revoke_client(connection, OPERATOR, client)
         async with connection_to(dsn) as another:
             await another.execute("SET statement_timeout = '5s'")
-            await oauth.note_uses(another, [client])
+            await client_uses.note_uses(another, [client])
     assert await last_use(connection, client) is None

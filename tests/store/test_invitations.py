@@ -10,11 +10,10 @@ import pytest
 from laari.rules.limits.invitations import INVITATION_LIFE, OPEN_INVITATIONS
 from laari.rules.merchants.applications import ApproveMerchant
 from laari.rules.messages import InvitationContent
-from laari.rules.people.invitations import Offer
+from laari.rules.people.invitations import ExpireInvitation, Offer
 from laari.rules.records.people import PersonId
 from laari.store.counters import sessions
 from laari.store.postgres.connect import connect
-from laari.store.purge import purge_invitations
 from laari.store.reads.people import invitations, logins, memberships, persons, second_factors
 from laari.store.reads.people.invitations import OpenInvitation
 from tests import people
@@ -305,9 +304,12 @@ async def test_only_an_owner_gives_the_ownership_away(connection, shop: str) -> 
             await people.transfer_ownership(connection, OPERATOR, shop, giver, receiver)
 
 
-async def test_what_expired_is_purged(connection, shop: str) -> None:
+async def test_an_invitation_ends_after_its_time(connection, shop: str) -> None:
     await invite(connection, shop)
-    await purge_invitations(connection, NOW)
-    assert await connection.fetchval("SELECT count(*) FROM invitations") == 1
-    await purge_invitations(connection, NOW + INVITATION_LIFE)
+    expire, end = ExpireInvitation(shop, "a@b.mv"), NOW + INVITATION_LIFE
+    assert await invitations.overdue(connection, end - timedelta(seconds=1), 9) == []
+    assert await invitations.overdue(connection, end, 9) == [(shop, "a@b.mv")]
+    assert not await decided(connection, expire, end - timedelta(seconds=1))
+    assert await decided(connection, expire, end)
+    assert not await decided(connection, expire, end)  # another process was first
     assert await connection.fetchval("SELECT count(*) FROM invitations") == 0

@@ -20,7 +20,7 @@ from laari.rules.people.contact_changes import (
     ConfirmContactChange,
     RequestContactChange,
 )
-from laari.rules.people.invitations import Offer
+from laari.rules.people.invitations import ExpireInvitation, Offer
 from laari.rules.people.persons import NewLogin
 from laari.rules.people.second_factors import BeginFactor
 from laari.rules.people.wallet_keys import CreateWalletKey, RevokeWalletKey
@@ -32,15 +32,15 @@ from laari.store.audit.covered import TABLES
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
 from laari.store.counters import failed_logins
+from laari.store.counters.purge import purge_addresses
 from laari.store.merchants import merchants
-from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
-from laari.store.purge import purge_addresses, purge_invitations
 from laari.store.reads import tenants
 from laari.store.reads.journal import Filter, find
 from laari.store.reads.people import persons
 from laari.store.secrets import keys_of
 from tests import people, shops
+from tests.acting import acting
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
 from tests.logins import password_link, set_password, use_link
@@ -216,7 +216,8 @@ async def test_invitations_are_written_without_their_link(connection) -> None:
 async def test_an_expired_invitation_is_ended_by_the_service(dsn: str, connection) -> None:
     shop = await make_shop(connection)
     await with_people(connection, shop.merchant.id)
-    await purge_invitations(connection, datetime.now(UTC) + INVITATION_LIFE)
+    expire = ExpireInvitation(shop.merchant.id, "new@shop.mv")
+    assert await decided(connection, expire, datetime.now(UTC) + INVITATION_LIFE)
     [ended] = await entries(connection, "invitation.expire")
     assert (ended["actor_kind"], ended["after"]) == ("service", None)
     assert (await look(dsn)).differences == []

@@ -13,8 +13,8 @@ from laari.rules.people.password_links import AskPasswordLink, ExchangeCode
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.people import CustomerId, PersonId
 from laari.store.counters import sessions
+from laari.store.counters.purge import purge_sessions
 from laari.store.postgres.pool import connection_to
-from laari.store.purge import purge_sessions
 from laari.store.reads.people import logins, password_links
 from tests.actors import MASTER, OPERATOR
 from tests.logins import opened, password_link, set_password, use_link

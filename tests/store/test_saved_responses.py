@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
+from laari.store.counters.purge import purge_saved_responses
 from laari.store.postgres.pool import connection_to
-from laari.store.purge import purge_saved_responses
 from tests.actors import change
 
 NOW = datetime(2027, 7, 1, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 
 from laari.rules.records.people import CustomerId, PersonId
 from laari.store.counters import sessions
+from laari.store.counters.purge import purge_sessions
 from laari.store.postgres.connect import connect
-from laari.store.purge import purge_sessions
 from laari.store.reads.people import logins, memberships
 from laari.store.secrets import derive
 from tests.actors import MASTER, OPERATOR, change

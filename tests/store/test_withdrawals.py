@@ -25,10 +25,10 @@ from laari.rules.records.bank_accounts import BankAccount, BankDetails
 from laari.rules.records.payouts import Payout
 from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.money import bank_files
 from laari.store.reads.money.float_days import float_of
+from tests.acting import acting
 from tests.actors import OPERATOR, PERSON
 from tests.bank_accounts import enter
 from tests.days import today

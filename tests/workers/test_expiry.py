@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import sandbox_customer
+from laari.rules.limits.invitations import INVITATION_LIFE
 from laari.rules.payments.payment_requests import (
     CreateRequest,
     ExpireRequest,
@@ -14,14 +15,17 @@ from laari.rules.payments.payment_requests import (
     ReserveRequest,
 )
 from laari.rules.payments.sandbox_clock import MoveClock
+from laari.rules.people.invitations import Offer
 from laari.rules.records.tenants import Tenant
 from laari.rules.tokens import IssueToken
 from laari.spine.batches import Spine
 from laari.store.batch.runner import BatchRunner
+from laari.store.counters.purge import purge_access_tokens
 from laari.store.postgres.pool import Pool, connection_to, open_pool
-from laari.store.purge import purge_access_tokens
 from laari.store.reads import tenants
 from laari.workers.expiry import expire_overdue_requests
+from laari.workers.invitations import expire_overdue
+from tests import people
 from tests.actors import OPERATOR
 from tests.making import make_merchant
 
@@ -132,3 +136,15 @@ async def test_one_tenant_with_many_keeps_no_other_waiting(
     assert (order.index(quiet.id), order.index(last.id)) == (2, 3)
     assert order[-6:] == [crowded.id] * 6  # the others are done by then
     assert set((await statuses(pool)).values()) == {"expired"}
+
+
+async def test_an_invitation_that_nobody_accepted_ends(dsn: str, pool: Pool, spine: Spine) -> None:
+    now = datetime.now(UTC)
+    async with connection_to(dsn) as connection:
+        shop = await make_merchant(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        place = (connection, OPERATOR, bytes(32), shop.merchant.id)
+        await people.invite(*place, Offer("late@shop.mv", "manager"), now - INVITATION_LIFE)
+        await people.invite(*place, Offer("new@shop.mv", "manager"), now)
+        assert not await expire_overdue(pool, spine)
+        left = await connection.fetch("SELECT email FROM invitations")
+    assert [row["email"] for row in left] == ["new@shop.mv"]

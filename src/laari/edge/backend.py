@@ -28,10 +28,10 @@ from laari.store.batch import sandbox_periods
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
 from laari.store.counters import wallet_windows
+from laari.store.counters.client_uses import ClientUses
 from laari.store.counters.failed_logins import FailedLogins
 from laari.store.ledger.last_seal_file import shown_seals
 from laari.store.merchants import oauth
-from laari.store.merchants.client_uses import ClientUses
 from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads import (
     authorizations,

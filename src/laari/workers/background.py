@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeAlias
 from laari.errors import UnavailableError
 from laari.settings import Settings
 from laari.spine.batches import Spine
-from laari.store import movement_messages, purge
+from laari.store import movement_messages
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
-from laari.store.counters import daily_figures
+from laari.store.counters import daily_figures, purge
 from laari.store.outbox.notices import Outbox
 from laari.store.postgres.pool import Connection, Pool, open_pool
-from laari.workers import contacts, expiry, fees, purging, sealing
+from laari.workers import contacts, expiry, fees, invitations, purging, sealing
 from laari.workers.messages import sms
 from laari.workers.messages.delivery import send_due
 from laari.workers.messages.smtp import Mailer
@@ -118,10 +118,11 @@ def _usual(pool: Pool, spine: Spine) -> Iterator[Job]:
     yield Job("purge saved responses", 60, purge_by(purge.purge_saved_responses))
     yield Job("purge expired tokens", 60, purge_by(purge.purge_access_tokens))
     yield Job("purge sessions", 300, purge_by(purge.purge_sessions))
-    yield Job("purge invitations", 3600, purge_by(purge.purge_invitations))
     yield Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests)
     yield Job("start fees", FEES_EVERY_SECONDS, partial(fees.start_due, pool, spine))
     yield Job("change contacts", contacts.EVERY_SECONDS, partial(contacts.apply_due, pool, spine))
+    expire_invitations = partial(invitations.expire_overdue, pool, spine)
+    yield Job("expire invitations", invitations.EVERY_SECONDS, expire_invitations)
     yield Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(daily_figures.add_up))
 
 

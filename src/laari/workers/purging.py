@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
-from laari.store import purge
+from laari.store.counters import purge
 from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads.listing import Position
 

@@ -32,6 +32,7 @@ from laari.rules.world import World
 LINK = "invitation"  # the purpose of the digest of a link
 JOIN = "/dashboard/join"  # the address of the links, before their token
 _DAY = timedelta(hours=24)
+_SERVICE = Actor("service", "expiry")
 
 
 class Offer(NamedTuple):
@@ -151,6 +152,28 @@ class WithdrawInvitation(Command[Invitation | None]):
         if found is not None:
             withdraw(world, Act(self.actor, "invitation.withdraw"), found)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireInvitation(Command[bool]):
+    """Ends an invitation after its time; False if it was accepted or replaced meanwhile."""
+
+    place: str
+    email: str
+
+    def needs(self, needs: Needs) -> None:
+        needs.read(World.invited, self.place)
+        needs.lock(World.invitations, (self.place, self.email))
+
+    def busy(self) -> Refusal:
+        return busy()
+
+    def decide(self, world: World) -> bool:
+        found = world.invitations.get((self.place, self.email))
+        if found is None or found.expires_at > world.now:
+            return False
+        withdraw(world, Act(_SERVICE, "invitation.expire"), found)
+        return True
 
 
 @dataclass(frozen=True, slots=True)

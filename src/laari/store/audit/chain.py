@@ -9,6 +9,7 @@ from asyncpg import Connection
 
 from laari.rules.ids import first_id
 from laari.store.audit.difference import Difference
+from laari.store.counters.purge import DELIVERIES_KEPT
 from laari.store.ledger.copy_digest import CopyDigest, divider
 from laari.store.ledger.last_seal_file import KnownSeal
 from laari.store.ledger.sealed_rows import (
@@ -25,7 +26,6 @@ from laari.store.ledger.sealed_rows import (
 )
 from laari.store.ledger.seals import COLUMNS, Seal, mac_of, sealed_places
 from laari.store.postgres.connect import local_settings
-from laari.store.purge import DELIVERIES_KEPT
 
 PAGE = 2_000  # seals held at a time
 STEP_ROWS = 20_000  # sealed rows that one statement reads

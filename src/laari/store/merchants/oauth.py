@@ -7,7 +7,6 @@ from typing import NamedTuple
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.limits.keys_and_rates import USE_KNOWN_TO_SECONDS
 from laari.rules.merchants.keys import CLIENT_SECRET
 from laari.rules.records.tenants import Tenant
 from laari.store.reads import tenants
@@ -112,14 +111,3 @@ async def by_token_digest(
         for digest, binding, client_id, scope, expires_at, offset, *tenant in rows
         if is_bound(master, binding, digest, client_id, scope)
     }
-
-
-async def note_uses(connection: Connection, client_ids: list[str]) -> None:
-    """Writes the last use of clients, unless it is known to the minute or being written."""
-    await connection.execute(
-        "UPDATE oauth_clients SET last_used_at = now() WHERE id IN ("
-        "SELECT id FROM oauth_clients WHERE id = ANY($1) AND (last_used_at < now() - "
-        f"interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE "
-        "FOR NO KEY UPDATE SKIP LOCKED)",
-        client_ids,
-    )

@@ -1728,8 +1728,8 @@ $$;
 --
 -- A command adds its entries in the statement that writes its rows (laari/rules/journal.py). The last
 -- entry of the object has to be of this transaction, with the new values of the row and its owner. For
--- other code the trigger writes the entry itself: the transaction says who acts, in the setting
--- `laari.actor` (laari/store/people/acting.py). Times and bytes always have the same form.
+-- other code, such as the first tiers below, the trigger writes the entry itself: the transaction says
+-- who acts, in the setting `laari.actor`. Times and bytes always have the same form.
 CREATE FUNCTION journal_change() RETURNS trigger
 LANGUAGE plpgsql SET timezone = 'UTC' SET bytea_output = 'hex' AS $$
 DECLARE

@@ -54,6 +54,17 @@ async def find(
     return None if row is None else OpenInvitation(**row)
 
 
+async def overdue(connection: Connection, now: datetime, most: int) -> list[tuple[str, str]]:
+    """The merchants and addresses of invitations that have expired, the earliest first."""
+    rows = await connection.fetch(
+        "SELECT merchant_id, email FROM invitations WHERE expires_at <= $1 "
+        "ORDER BY expires_at LIMIT $2",
+        now,
+        most,
+    )
+    return [(merchant_id, email) for merchant_id, email in rows]
+
+
 async def by_link(
     connection: Connection, digests: Collection[bytes]
 ) -> dict[bytes, tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Purges old rows: saved responses, tokens, sessions, deliveries, messages, rows of sandboxes.
 
+Nothing is decided here: no answer depends on a row that is gone, and no setting changes.
 Live payments, events and history stay, and sandbox rows that balances or open objects need. Sandbox
 rows are not sealed, so the chain does not change. Ages count by the server's clock, as in event
 ids, because a sandbox's clock may be moved.
@@ -12,12 +13,10 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.errors import LaariError
-from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.idempotency import RETENTION
 from laari.rules.ids import first_id
 from laari.rules.limits.sessions import SESSION_IDLE
-from laari.store.people.acting import acting
 from laari.store.reads.listing import Position
 
 MOST = 2_000  # rows in one transaction: short locks, and other work in between
@@ -62,11 +61,6 @@ async def purge_sessions(connection: Connection, now: datetime) -> None:
     await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - SESSION_IDLE)
     await connection.execute("DELETE FROM password_links WHERE expires_at < $1", now)
     await connection.execute("DELETE FROM customer_signups WHERE expires_at < $1", now)
-
-
-async def purge_invitations(connection: Connection, now: datetime) -> None:
-    async with acting(connection, Actor("service", "purge"), "invitation.expire"):
-        await connection.execute("DELETE FROM invitations WHERE expires_at <= $1", now)
 
 
 async def _delete_all(connection: Connection, statement: str, before: datetime, most: int) -> int:

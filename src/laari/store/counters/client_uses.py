@@ -5,14 +5,24 @@ import logging
 import time
 
 from laari.rules.limits.keys_and_rates import USE_KNOWN_TO_SECONDS
-from laari.store.merchants.oauth import note_uses
-from laari.store.postgres.pool import Pool
+from laari.store.postgres.pool import Connection, Pool
 
 log = logging.getLogger(__name__)
 
 # For one client, per process. The statement writes once for all processes.
 TRY_EVERY_SECONDS = USE_KNOWN_TO_SECONDS / 2
 PAUSE_SECONDS = 0.1  # between two statements, so that each has several clients
+
+
+async def note_uses(connection: Connection, client_ids: list[str]) -> None:
+    """Writes the last use of clients, unless it is known to the minute or being written."""
+    await connection.execute(
+        "UPDATE oauth_clients SET last_used_at = now() WHERE id IN ("
+        "SELECT id FROM oauth_clients WHERE id = ANY($1) AND (last_used_at < now() - "
+        f"interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE "
+        "FOR NO KEY UPDATE SKIP LOCKED)",
+        client_ids,
+    )
 
 
 class ClientUses:
