@@ -14,13 +14,13 @@ from laari.rules.actors import Payer
 from laari.rules.ids import Random
 from laari.rules.ledger import merchant_account
 from laari.rules.master_key import Keys
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments import authorization_limits
 from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
     CreateAuthorization,
 )
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Counted, PeriodKey, others
 from laari.rules.records.authorizations import Authorization
 from laari.rules.records.ledger import Transfer

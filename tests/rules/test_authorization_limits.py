@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
 from laari.rules.payments.refunds import Refunded, RefundPayment
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.records.payments import Payment
 from laari.rules.refusals import Refusal
 from tests.actors import OPERATOR

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from laari import rules
 from laari.rules.command import Command, Share, TenantCommand
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.needs import Needs
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import refuse
 from laari.rules.world import World

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from laari.rules import wallets
 from laari.rules.calendar import MALDIVES, Interval, period_start
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.needs import Needs
 from laari.rules.payments import authorization_limits
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records.authorizations import Authorization
 from laari.rules.records.wallets import Tier, Wallet

@@ -31,9 +31,9 @@ from laari.rules.banking.payouts import AnswerSandboxPayout, RequestPayout, Sand
 from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import Days, month_of
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.payments.tills import CloseTill
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.payouts import BankOrder, Payout

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.calendar import MALDIVES
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.needs import Needs
 from laari.rules.payments import authorizations as auth
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.refunds import Refunded, RefundPayment
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Moment, others
 from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import Tenant

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.calendar import local_day, start_of
-from laari.rules.payments.sandbox_clock import MoveClock
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.store.reads.money import dues
 from laari.store.reads.money import payouts as reads
 from laari.store.reads.money.dues import Wanted

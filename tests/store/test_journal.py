@@ -13,8 +13,8 @@ from laari.rules.actors import Actor, sandbox_customer
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.limits.invitations import INVITATION_LIFE
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.people.contact_changes import (
     CancelContactChange,
     ConfirmContactChange,
@@ -254,21 +254,6 @@ async def test_a_person_who_leaves_takes_factor_and_invitations_along(dsn: str, 
     }
     assert all(entry["after"] is None for entry in gone)
     assert (await look(dsn)).differences == []
-
-
-async def test_an_inner_actor_names_only_its_own_changes(connection) -> None:
-    async with acting(connection, OPERATOR, "test.outer"):
-        async with acting(connection, PERSON, "test.inner", "because"):
-            await connection.execute("INSERT INTO tiers (name) VALUES ('inner')")
-        await connection.execute("INSERT INTO tiers (name) VALUES ('outer')")
-    [inner] = await entries(connection, "test.inner")
-    [outer] = await entries(connection, "test.outer")
-    assert (inner["object_id"], inner["actor_name"], inner["reason"]) == (
-        *("inner", PERSON.name, "because"),
-    )
-    assert (outer["object_id"], outer["actor_name"], outer["reason"]) == (
-        *("outer", OPERATOR.name, None),
-    )
 
 
 async def test_an_actor_ends_with_its_block_also_within_a_transaction(connection) -> None:

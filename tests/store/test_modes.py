@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from laari.rules import ledger
 from laari.rules.actors import Payer
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments import authorizations as auth
 from laari.rules.payments import payment_requests, payments
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet

@@ -8,13 +8,13 @@ import pytest
 
 from laari.rules.actors import sandbox_customer
 from laari.rules.limits.invitations import INVITATION_LIFE
+from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments.payment_requests import (
     CreateRequest,
     ExpireRequest,
     RequestDraft,
     ReserveRequest,
 )
-from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.people.invitations import Offer
 from laari.rules.records.tenants import Tenant
 from laari.rules.tokens import IssueToken

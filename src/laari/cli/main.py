@@ -14,6 +14,9 @@ from laari.cli.database import init_command, migrate_command
 from laari.cli.find import find_command
 from laari.cli.health import health_command, volume_command
 from laari.cli.journal import journal
+from laari.cli.merchants.applications import application
+from laari.cli.merchants.clients import client
+from laari.cli.merchants.merchants import merchant
 from laari.cli.messages import message
 from laari.cli.money import bank, merchant_money
 from laari.cli.money.payouts import payout
@@ -23,19 +26,16 @@ from laari.cli.money.waiting_movements import movement
 from laari.cli.money.wallets import wallet
 from laari.cli.payments import payment
 from laari.cli.people import contacts, identities
-from laari.cli.people.applications import application
 from laari.cli.people.cases import case
-from laari.cli.people.clients import client
 from laari.cli.people.customers import customer
-from laari.cli.people.merchants import merchant
 from laari.cli.people.operators import operator
 from laari.cli.people.people import session
 from laari.cli.people.persons import person
-from laari.cli.people.tiers import tier
 from laari.cli.serve.command import serve_command
 from laari.cli.shop.listen import listen_command
 from laari.cli.shop.trigger import trigger_command
 from laari.cli.terminal.output import complain, complain_of_defect
+from laari.cli.tiers import tier
 from laari.cli.webhooks import webhook
 from laari.errors import LaariError
 

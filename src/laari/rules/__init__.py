@@ -5,9 +5,11 @@
 3. `command` and `refusals`: a command names its needs, then returns a resource or a refusal.
 4. `lifecycle`: the states of payments, payment requests and authorizations.
 5. `wallets`, `periods` and `ledger`: limits, the periods they apply to, and movements of money.
-6. `payment_commands`, `payments` and `payment_requests`: a merchant asks, a customer pays.
-7. `authorizations`, `limits` and `charges`: permission to charge, and its use.
-8. `events`, `webhooks` and `shapes`: notifications, and resources as JSON.
-9. `journal` and `people`: changes of settings with their entries, such as a new contact.
-10. `idempotency` and `tokens`; `operator` and `sandbox_clock`: commands from outside the APIs.
+6. `payments`: a merchant asks, a customer pays; refunds; authorizations and charges within them.
+7. `events`, `webhooks`, `messages` and `shapes`: notifications, and resources as JSON.
+8. `actors` and `journal`: who changes a setting, and the entry of each change.
+9. `merchants` and `people`: settings, keys and tills of merchants; customers, roles and log-ins.
+10. `banking`: what the operator does with money, payouts and the bank's statement.
+11. `limits`: durations and limits of people and access, each with its reason.
+12. `idempotency` and `tokens`: a request that is sent twice, and access to the API.
 """

@@ -1,1 +1,1 @@
-"""Commands about merchants, customers and the people who work for them."""
+"""Commands about customers, the operator and the people of merchants."""

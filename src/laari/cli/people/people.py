@@ -5,8 +5,8 @@ from uuid import UUID
 
 import click
 
+from laari.cli.merchants.merchants import merchant
 from laari.cli.people.customers import customer
-from laari.cli.people.merchants import merchant
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs

@@ -14,6 +14,7 @@ from laari.edge.resources import AUTHORIZATIONS, PAYMENTS, REQUESTS, R, Resource
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.calendar import show
 from laari.rules.command import Command
+from laari.rules.merchants.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.money import MAX_MONEY
 from laari.rules.payments.authorizations import (
     ApproveAuthorization,
@@ -28,7 +29,6 @@ from laari.rules.payments.payment_requests import (
     ReserveRequest,
 )
 from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
-from laari.rules.payments.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.records.tenants import Tenant, TenantSettings, local_time
 from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal, RefusalCode, refuse

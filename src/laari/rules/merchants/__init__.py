@@ -1,1 +1,1 @@
-"""Merchants: commands about their settings, terms, keys and applications."""
+"""Merchants: commands about their settings, terms, keys, applications and sandboxes."""

@@ -1,0 +1,1 @@
+"""Commands about merchants: settings, keys, OAuth clients, applications."""
