@@ -67,7 +67,7 @@ async def decided(
             ORIGIN,
             lambda: now or datetime.now(UTC),
             channels,
-            keys_of(master),
+            keys=keys_of(master),
         )
         outcome = command.decide(world)
         await save(connection, world)

@@ -301,15 +301,13 @@ def _note_change(
     if old != new:
         note(
             world,
-            act.actor,
-            act.action,
+            act,
             setting.object_type,
             setting.object_id(row),
             merchant_id=merchant_id,
             mode=mode,
             before=None if old is None else {**old, **shown},
             after=None if new is None else {**new, **shown},
-            reason=act.reason,
         )
 
 
@@ -345,8 +343,7 @@ def _plain(value: object) -> object:
 
 def note(
     world: World,
-    actor: Actor,
-    action: str,
+    act: Act,
     object_type: str,
     object_id: str,
     *,
@@ -354,9 +351,9 @@ def note(
     mode: Mode | None,
     before: Mapping[str, object] | None,
     after: Mapping[str, object] | None,
-    reason: str | None = None,
 ) -> None:
     """Adds an entry to the batch: the action and its entry are committed together or not at all."""
+    actor = act.actor
     world.journal.append(
         JournalEntry(
             time=world.now,  # real time, also for a sandbox
@@ -364,14 +361,14 @@ def note(
             actor_name=actor.name,
             actor_role=actor.role,
             address=actor.address,
-            action=action,
+            action=act.action,
             object_type=object_type,
             object_id=object_id,
             merchant_id=merchant_id,
             mode=mode,
             before=_text(before),
             after=_text(after),
-            reason=reason,
+            reason=act.reason,
         )
     )
 
@@ -422,27 +419,24 @@ def for_merchant(entry: JournalEntry) -> JournalEntry:
 
 def note_of_tenant(
     world: World,
-    actor: Actor,
+    act: Act,
     tenant: Tenant,
-    action: str,
     object_type: str,
     object_id: str,
+    *,
     before: Mapping[str, object],
     after: Mapping[str, object],
-    reason: str | None = None,
 ) -> None:
     """An entry about a resource of a merchant."""
     note(
         world,
-        actor,
-        action,
+        act,
         object_type,
         object_id,
         merchant_id=tenant.merchant_id,
         mode=tenant.mode,
         before=before,
         after=after,
-        reason=reason,
     )
 
 
@@ -461,13 +455,11 @@ def note_wallet(
     money = {} if moved is None else {"transaction": moved.tid, "balance": after.balance}
     note(
         world,
-        actor,
-        action,
+        Act(actor, action, reason),
         WALLET.object_type,
         WALLET.object_id(after),
         merchant_id=merchant_id,
         mode=after.mode,
         before=state(before) | ({} if moved is None else {"balance": before.balance}),
         after=state(after) | money,
-        reason=reason,
     )

@@ -407,6 +407,7 @@ class World:
         random: ids.Random,
         channels: frozenset[str] = frozenset(),
         keys: Keys = NO_KEYS,
+        *,
         second_person_above: int | None = None,
     ) -> None:
         self.now = now

@@ -41,8 +41,8 @@ async def deciding_operator(service: Service, email: str | None, permission: Per
             email,
             password,
             code,
-            permission,
-            datetime.now(UTC),
+            permission=permission,
+            now=datetime.now(UTC),
         )
 
 

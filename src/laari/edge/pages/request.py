@@ -309,9 +309,8 @@ class PageRequest:
             whose,
             self.now,
             verified,
-            self.page_alone,
-            self._opened,
-            channels,
+            opened=self._opened,
+            channels=channels,
             with_factor=with_factor,
         )
         if token is None:
@@ -331,7 +330,7 @@ class PageRequest:
     @property
     def _opened(self) -> Opened:
         device = device_of(self.http.headers.get(b"user-agent", ""))
-        return Opened(self.http.client[:64] or None, device)
+        return Opened(self.http.client[:64] or None, device, self.page_alone)
 
     async def end_session(self) -> None:
         """Ends the log-in of this page and the general one."""

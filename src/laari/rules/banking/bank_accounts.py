@@ -22,7 +22,7 @@ from laari.rules.banking.second_person import (
     is_same_person,
 )
 from laari.rules.calendar import MALDIVES
-from laari.rules.journal import note
+from laari.rules.journal import Act, note
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
 from laari.rules.needs import Needs
@@ -232,8 +232,7 @@ def enter(
     world.new_bank_accounts.append(account)
     note(
         world,
-        actor,
-        "bank_account.add",
+        Act(actor, "bank_account.add"),
         "bank_account",
         str(account.id),
         merchant_id=owner.merchant_id,

@@ -40,7 +40,7 @@ from laari.rules.banking.second_person import (
 )
 from laari.rules.banking.wallet_money import is_too_large
 from laari.rules.command import Command
-from laari.rules.journal import note
+from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
 from laari.rules.records.bank import BankLine, BankLineUse, FloatSignoff
 from laari.rules.records.payouts import BankOrder
@@ -252,8 +252,7 @@ def note_line(
 ) -> None:
     note(
         world,
-        actor,
-        action,
+        Act(actor, action),
         "bank_line",
         after.reference,
         merchant_id=None,
@@ -314,14 +313,12 @@ class SignFloat(Command[FloatSignoff]):
         world.float_signoffs.append(signed)
         note(
             world,
-            self.actor,
-            "float.sign",
+            Act(self.actor, "float.sign", self.note),
             "float",
             str(self.day),
             merchant_id=None,
             mode="live",
             before=None,
             after={"closing": self.closing, "bank_closing": self.bank_closing},
-            reason=self.note,
         )
         return signed

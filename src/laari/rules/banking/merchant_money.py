@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from laari.rules import ledger
 from laari.rules.actors import Actor
 from laari.rules.banking.second_person import Asked, Booked, Controlled, Prepared
-from laari.rules.journal import note, note_of_tenant
+from laari.rules.journal import Act, note, note_of_tenant
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.records.bank import EarnedFees, FeeSweep
@@ -93,14 +93,12 @@ class MoveFunds(Controlled[Funds]):
         names = {"hold": "hold", "release": "release", "merchant_adjustment": "adjust"}
         note_of_tenant(
             world,
-            self.actor,
+            Act(self.actor, f"merchant.{names[self.kind]}", self.reason),
             tenant,
-            f"merchant.{names[self.kind]}",
             "balance",
             tenant.merchant_id,
-            before._asdict(),
-            after._asdict(),
-            self.reason,
+            before=before._asdict(),
+            after=after._asdict(),
         )
         return Booked(after, tid)
 
@@ -170,8 +168,7 @@ class SweepFees(Controlled[FeeSweep]):
         world.fee_sweeps.append(sweep)
         note(
             world,
-            self.actor,
-            "fees.sweep",
+            Act(self.actor, "fees.sweep"),
             "fees",
             self.mode,
             merchant_id=None,

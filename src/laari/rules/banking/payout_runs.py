@@ -33,7 +33,7 @@ from laari.rules.banking.second_person import (
     needs_reference,
 )
 from laari.rules.command import Command
-from laari.rules.journal import note
+from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.payouts import BankOrder, Payout, PayoutRun, RunNumbers, StoredBankFile
@@ -86,8 +86,7 @@ def _note_run(
 ) -> None:
     note(
         world,
-        actor,
-        action,
+        Act(actor, action),
         "payout_run",
         str(after.number),
         merchant_id=None,

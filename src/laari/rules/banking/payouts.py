@@ -18,7 +18,7 @@ from laari.rules.banking.bank_accounts import in_effect, no_account
 from laari.rules.banking.second_person import is_same_person
 from laari.rules.command import Command, Share, TenantCommand
 from laari.rules.events import EventType, emit, emit_again
-from laari.rules.journal import note
+from laari.rules.journal import Act, note
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionError
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
@@ -134,15 +134,13 @@ def note_payout(
     what = "payout" if tenant is not None else "withdrawal"
     note(
         world,
-        actor,
-        f"{what}.{action}",
+        Act(actor, f"{what}.{action}", reason),
         what,
         ids.show_id(ids.PAYOUT, after.id),
         merchant_id=None if tenant is None else tenant.merchant_id,
         mode=_mode(tenant),
         before={} if before is None else _watched(before),
         after=_watched(after),
-        reason=reason,
     )
 
 

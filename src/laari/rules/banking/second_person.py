@@ -16,7 +16,7 @@ from laari.rules import ids
 from laari.rules.actors import Actor, written
 from laari.rules.calendar import local_day
 from laari.rules.command import Command
-from laari.rules.journal import note
+from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.payments import RefundReason
@@ -244,13 +244,11 @@ def note_movement(
     """Both people of a movement are in the journal."""
     note(
         world,
-        actor,
-        f"movement.{verb}",
+        Act(actor, f"movement.{verb}", movement.reason or movement.details),
         "movement",
         ids.show_id(ids.MOVEMENT, movement.id),
         merchant_id=None,
         mode=None,
         before=None if before is None else _watched(before),
         after=_watched(movement),
-        reason=movement.reason or movement.details,
     )

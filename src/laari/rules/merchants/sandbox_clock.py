@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
-from laari.rules.journal import note_of_tenant
+from laari.rules.journal import Act, note_of_tenant
 from laari.rules.needs import Needs
 from laari.rules.records.tenants import Tenant, TenantSettings
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -40,12 +40,11 @@ class MoveClock(TenantCommand[TenantSettings]):
         if moved != clock:
             note_of_tenant(
                 world,
-                self.actor,
+                Act(self.actor, "sandbox.move_clock"),
                 self.tenant,
-                "sandbox.move_clock",
                 "sandbox_clock",
                 str(clock.id),
-                {"offset_seconds": clock.clock_offset_seconds},
-                {"offset_seconds": offset},
+                before={"offset_seconds": clock.clock_offset_seconds},
+                after={"offset_seconds": offset},
             )
         return moved

@@ -16,7 +16,7 @@ from laari.rules.actors import Actor, Payer
 from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
-from laari.rules.journal import note_of_tenant
+from laari.rules.journal import Act, note_of_tenant
 from laari.rules.lifecycle import (
     AUTHORIZATION_TRANSITIONS,
     AuthorizationAction,
@@ -248,13 +248,12 @@ def _note(
         return
     note_of_tenant(
         world,
-        actor,
+        Act(actor, f"authorization.{verb}"),
         tenant,
-        f"authorization.{verb}",
         "authorization",
         ids.show_id(ids.AUTHORIZATION, after.id),
-        {"status": before.status},
-        {"status": after.status},
+        before={"status": before.status},
+        after={"status": after.status},
     )
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
-from laari.rules.journal import note_of_tenant
+from laari.rules.journal import Act, note_of_tenant
 from laari.rules.lifecycle import AuthorizationAction
 from laari.rules.needs import Needs
 from laari.rules.payments import references
@@ -117,12 +117,11 @@ class ChargeByHand(ChargeAuthorization):
         if isinstance(outcome, Payment) and outcome.id in world.payments.added:
             note_of_tenant(
                 world,
-                self.actor,
+                Act(self.actor, "authorization.charge"),
                 self.tenant,
-                "authorization.charge",
                 "authorization",
                 ids.show_id(ids.AUTHORIZATION, self.authorization_id),
-                {},
-                {"amount": outcome.amount, "payment": ids.show_id(ids.PAYMENT, outcome.id)},
+                before={},
+                after={"amount": outcome.amount, "payment": ids.show_id(ids.PAYMENT, outcome.id)},
             )
         return outcome

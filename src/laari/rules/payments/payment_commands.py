@@ -14,7 +14,7 @@ from laari.rules import ids
 from laari.rules.actors import Actor, Payer
 from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
-from laari.rules.journal import note_of_tenant
+from laari.rules.journal import Act, note_of_tenant
 from laari.rules.lifecycle import (
     PAYMENT_TRANSITIONS,
     REQUEST_TRANSITIONS,
@@ -139,13 +139,12 @@ def note_moved(
     """Adds the entry of an action to the journal."""
     note_of_tenant(
         world,
-        actor,
+        Act(actor, f"{kind.object_type}.{verb}"),
         tenant,
-        f"{kind.object_type}.{verb}",
         kind.object_type,
         ids.show_id(kind.prefix, after.id),
-        {"status": before.status},
-        {"status": after.status},
+        before={"status": before.status},
+        after={"status": after.status},
     )
 
 

@@ -14,7 +14,7 @@ from laari.rules import ids, ledger
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.events import emit
-from laari.rules.journal import note_of_tenant
+from laari.rules.journal import Act, note_of_tenant
 from laari.rules.limits.payments import MOST_REFUNDS, REFUNDABLE_FOR
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
@@ -153,14 +153,12 @@ class RefundPayment(TenantCommand[Refunded]):
             after = self._finish(world, payment)
         note_of_tenant(
             world,
-            self.actor,
+            Act(self.actor, "payment.refund", self.reason),
             tenant,
-            "payment.refund",
             "payment",
             ids.show_id(ids.PAYMENT, payment.id),
-            {"status": payment.status, "refunded_amount": payment.refunded_amount or 0},
-            {"status": after.status, "refunded_amount": refunded},
-            self.reason,
+            before={"status": payment.status, "refunded_amount": payment.refunded_amount or 0},
+            after={"status": after.status, "refunded_amount": refunded},
         )
         shape = refund_with_payment(refund, after, world.origin)
         emit(world, tenant, "payment.refunded", refund.id, shape)

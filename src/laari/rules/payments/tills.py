@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
-from laari.rules.journal import note
+from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.tills import OpenTill, TillClosing
@@ -78,8 +78,7 @@ class CloseTill(TenantCommand[TillClosing]):
         )
         note(
             world,
-            self.actor,
-            "till.close",
+            Act(self.actor, "till.close"),
             "till_closing",
             ids.show_id(ids.TILL_CLOSING, closing.id),
             merchant_id=self.tenant.merchant_id,

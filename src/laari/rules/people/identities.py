@@ -108,8 +108,7 @@ class ViewIdentity(Command[Identity]):
             return found
         note(
             world,
-            self.actor,
-            "identity.view",
+            Act(self.actor, "identity.view", self.reason),
             # Another type than that of the data: the last entry of an object is its present state.
             "identity_view",
             ids.show_id(ids.CUSTOMER, self.customer_id),
@@ -117,7 +116,6 @@ class ViewIdentity(Command[Identity]):
             mode=None,
             before=None,
             after={},
-            reason=self.reason,
         )
         return found
 

@@ -92,8 +92,7 @@ class EndSessions(Command[int]):
         if ended:
             note(
                 world,
-                self.actor,
-                "sessions.end",
+                Act(self.actor, "sessions.end"),
                 "sessions",
                 show_whose(self.whose),
                 merchant_id=None,

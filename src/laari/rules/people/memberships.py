@@ -263,8 +263,7 @@ class EndSessionsAt(Command[int]):
         if open_ones:
             note(
                 world,
-                self.actor,
-                "sessions.end",
+                Act(self.actor, "sessions.end"),
                 "sessions",
                 ids.show_id(ids.PERSON, self.person_id),
                 merchant_id=self.place,

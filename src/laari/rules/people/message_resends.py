@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import Command
-from laari.rules.journal import note
+from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.messages import OutboxMessage
@@ -44,8 +44,7 @@ class ResendMessage(Command[OutboxMessage]):
         world.outbox.change(message.id, again)
         note(
             world,
-            self.actor,
-            "message.resend",
+            Act(self.actor, "message.resend"),
             "message",
             ids.show_id(ids.MESSAGE, message.id),
             merchant_id=None,

@@ -246,8 +246,7 @@ def _code_digest(world: World, handle: str, code: str) -> bytes:
 def _note(world: World, actor: Actor, verb: str, whose: Whose, after: Mapping[str, object]) -> None:
     note(
         world,
-        actor,
-        f"password_link.{verb}",
+        Act(actor, f"password_link.{verb}"),
         "password_link",
         show_whose(whose),
         merchant_id=None,

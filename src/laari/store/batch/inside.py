@@ -31,7 +31,7 @@ async def decide_inside(
         "",
         lambda: datetime.now(UTC),
         channels,
-        keys,
+        keys=keys,
     )
     outcome = command.decide(world)
     await save(connection, world)

@@ -25,6 +25,7 @@ async def load(
     origin: str,
     clock: Callable[[], datetime],
     channels: frozenset[str] = frozenset(),
+    *,
     keys: Keys = NO_KEYS,
     second_person_above: int | None = None,
 ) -> World:
@@ -39,7 +40,7 @@ async def load(
         os.urandom,
         channels,
         keys,
-        second_person_above,
+        second_person_above=second_person_above,
     )
     locks, reads, followers = needs.locks, needs.reads, needs.followers
     for table, load_table in _LOADS:

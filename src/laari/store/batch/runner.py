@@ -75,6 +75,7 @@ class BatchRunner:
         self,
         dsn: str,
         origin: str,
+        *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         announce: Callable[[], None] = lambda: None,
         channels: frozenset[str] = frozenset(),
@@ -199,8 +200,8 @@ class BatchRunner:
             self._origin,
             self._clock,
             self._channels,
-            self._keys,
-            self._second_person_above,
+            keys=self._keys,
+            second_person_above=self._second_person_above,
         )
 
     async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> bool:

@@ -130,6 +130,7 @@ class Opened(NamedTuple):
 
     address: str | None = None
     device: str | None = None  # "Firefox on Android"
+    page: str | None = None  # the only page that it opens
 
 
 NOWHERE = Opened()
@@ -141,9 +142,8 @@ async def open_for(
     whose: Whose,
     now: datetime,
     verified: str,
-    page: str | None = None,
-    opened: Opened = NOWHERE,
     *,
+    opened: Opened = NOWHERE,
     with_factor: bool = False,
 ) -> str | None:
     """Opens a session after the password fitted the hash `verified`; returns its token.
@@ -158,19 +158,18 @@ async def open_for(
     made = await connection.fetchval(
         # The lock makes a change of the password wait for this, or this for the change.
         f"WITH login AS (SELECT id FROM {table} WHERE id = $1 AND password_hash = $3 FOR SHARE) "
-        f"INSERT INTO sessions ({column}, created_at, authenticated_at, seen_at, page, address, "
-        "device, factor_due, digest, binding) SELECT id, $2, $2, $2, $4, $5, $6, due, "
+        f"INSERT INTO sessions ({column}, created_at, authenticated_at, seen_at, address, device, "
+        "page, factor_due, digest, binding) SELECT id, $2, $2, $2, $4, $5, $6, due, "
         "CASE WHEN due THEN $7::bytea ELSE $8 END, CASE WHEN due THEN $9::bytea ELSE $10 END "
         f"FROM login p CROSS JOIN LATERAL (SELECT {due}) AS factor (due) RETURNING true",
         whose.id,
         now,
         verified,
-        page,
         *opened,
         half,
         whole,
-        _bind(master, half, whose, page),
-        _bind(master, whole, whose, page),
+        _bind(master, half, whose, opened.page),
+        _bind(master, whole, whose, opened.page),
     )
     return token if made else None
 

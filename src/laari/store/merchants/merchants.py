@@ -15,9 +15,9 @@ from laari.store.reads.tenants import SIGNED_WITH, has_live_side
 from laari.store.secrets import decrypt, derive
 
 _COLUMNS = (
-    "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at, "
-    "CASE WHEN old_secret_until > now() THEN old_secret_until END, "
-    f"{has_live_side('merchants.id')}, requires_factor, inactive_reason"
+    "id, name, mode, active, webhook_url, webhooks_enabled AS webhooks, fee_bps, fee_fixed, "
+    "created_at, CASE WHEN old_secret_until > now() THEN old_secret_until END AS old_key_until, "
+    f"{has_live_side('merchants.id')} AS has_live, requires_factor, inactive_reason"
 )
 
 
@@ -60,19 +60,19 @@ async def show(connection: Connection, merchant_id: str) -> Merchant:
 
 async def find(connection: Connection, merchant_id: str) -> Merchant | None:
     row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
-    return None if row is None else Merchant(*row)
+    return None if row is None else Merchant(**row)
 
 
 async def newest(connection: Connection, most: int) -> list[Merchant]:
     rows = await connection.fetch(
         f"SELECT {_COLUMNS} FROM merchants ORDER BY created_at DESC, id DESC LIMIT $1", most
     )
-    return [Merchant(*row) for row in rows]
+    return [Merchant(**row) for row in rows]
 
 
 async def every(connection: Connection) -> list[Merchant]:
     rows = await connection.fetch(f"SELECT {_COLUMNS} FROM merchants ORDER BY created_at, id")
-    return [Merchant(*row) for row in rows]
+    return [Merchant(**row) for row in rows]
 
 
 def key_digest(master_key: bytes, secret_key: str) -> bytes:
@@ -114,7 +114,7 @@ async def of_owner(connection: Connection, email: str) -> Merchant | None:
         "ORDER BY b.created_at LIMIT 1)",
         email,
     )
-    return None if row is None else Merchant(*row)
+    return None if row is None else Merchant(**row)
 
 
 async def tenant_of(connection: Connection, merchant_id: str, mode: Mode) -> Tenant:

@@ -77,21 +77,21 @@ async def list_clients(connection: Connection, merchant_id: str | None = None) -
         "ORDER BY created_at, id",
         merchant_id,
     )
-    return [Client(*row) for row in rows]
+    return [Client(**row) for row in rows]
 
 
 async def usable_clients(
     connection: Connection, client_ids: list[str]
 ) -> dict[str, ClientCredential]:
     rows = await connection.fetch(
-        "SELECT c.id, c.secret_digest, c.scope, c.expires_at, t.clock_offset_seconds "
-        "FROM oauth_clients c "
+        "SELECT c.id, c.secret_digest, c.scope, c.expires_at, "
+        "t.clock_offset_seconds AS sandbox_offset_seconds FROM oauth_clients c "
         "JOIN merchants m ON m.id = c.merchant_id "
         "JOIN tenants t ON t.merchant_id = m.id AND t.mode = 'sandbox' "
         f"WHERE c.id = ANY($1) AND {_USABLE}",
         client_ids,
     )
-    return {row["id"]: ClientCredential(*row) for row in rows}
+    return {row["id"]: ClientCredential(**row) for row in rows}
 
 
 async def by_token_digest(

@@ -60,16 +60,14 @@ async def write(
     to: Reached,
     kind: MessageKind,
     content: Struct,
-    now: datetime,
     *,
-    tenant_id: int | None = None,
-    object_id: UUID | None = None,
+    now: datetime,
 ) -> None:
     message_id = ids.new_id(now, os.urandom)
     sealed_to = addressed(message_id, kind, to.channel, to.recipient, to.language)
     await connection.execute(
         "INSERT INTO messages (id, created_at, kind, channel, recipient, language, parameters, "
-        "customer_id, tenant_id, object_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        "customer_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         message_id,
         now,
         kind,
@@ -78,6 +76,4 @@ async def write(
         to.language,
         encrypt(master, to_json(content), sealed_to),
         to.customer_id,
-        tenant_id,
-        object_id,
     )

@@ -19,10 +19,9 @@ async def open_session(
     whose: Whose,
     now: datetime,
     verified: str,
-    page: str | None,
+    *,
     opened: Opened,
     channels: frozenset[str],
-    *,
     with_factor: bool = False,
 ) -> str | None:
     """Opens a session, and writes the notice of a new device for these channels.
@@ -31,10 +30,10 @@ async def open_session(
     """
     async with connection.transaction():
         token = await sessions.open_for(
-            connection, master, whose, now, verified, page, opened, with_factor=with_factor
+            connection, master, whose, now, verified, opened=opened, with_factor=with_factor
         )
         to = await notices.reached(connection, whose, channels) if token and channels else None
         if to is not None and to.proven:
             content = DeviceContent(opened.device or UNKNOWN, opened.address or UNKNOWN, now)
-            await notices.write(connection, master, to, "new_device", content, now)
+            await notices.write(connection, master, to, "new_device", content, now=now)
         return token

@@ -22,6 +22,7 @@ async def authenticate(
     email: str,
     password: str,
     code: str,
+    *,
     permission: Permission,
     now: datetime,
 ) -> Actor:
