@@ -74,7 +74,7 @@ clients: $(READY_DEV) ## generate the parts of the client packages that come fro
 
 screenshots: $(READY_DEV) ## take pictures of all pages, to build/screenshots and docs/img/pages
 	@tools/debian-packages chromium-headless-shell
-	@$(BIN)/python -m tests.pages.screenshots $(ARGS)
+	@$(BIN)/python -m tools.screenshots.take $(ARGS)
 
 release: $(READY_DEV) ## build all packages of this commit into dist/, and try each of them
 	@tools/debian-packages $(NODE_PACKAGES) php-cli php-curl

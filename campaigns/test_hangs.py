@@ -186,7 +186,7 @@ def is_served(tree: Tree) -> bool:
     return httpx.get(url, timeout=PATIENCE_SECONDS).status_code == 200
 
 
-@pytest.mark.campaign  # tests/cli/test_heartbeat.py has the rule
+@pytest.mark.campaign  # tests/process/test_heartbeat.py has the rule
 def test_nobody_is_killed_for_a_time_in_which_everything_stood_still(
     tree_environment: dict[str, str], tmp_path: Path
 ) -> None:

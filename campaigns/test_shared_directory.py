@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from campaigns.test_sigkill import Installation
-from tests.store.engines import is_running
-from tests.store.test_engine_lock import ELSEWHERE, needs_namespaces
+from tests.engine.engines import is_running
+from tests.engine.test_engine_lock import ELSEWHERE, needs_namespaces
 
 pytestmark = pytest.mark.campaign
 

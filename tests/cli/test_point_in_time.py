@@ -16,7 +16,7 @@ from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
 from laari.store.secrets import load_master_key
 from tests.cli.installations import Commands, environment
-from tests.store.engines import ask
+from tests.engine.engines import ask
 
 pytestmark = pytest.mark.ci
 

@@ -24,9 +24,7 @@ from tests.actors import OPERATOR
 from tests.days import today, yesterday
 from tests.logins import password_link
 from tests.pages.counters import Device, new_shop, paid_by
-from tests.pages.dashboard_shots import Trade
 from tests.pages.finance import HEADER
-from tests.pages.operator_shots import Day
 from tests.pages.operators import COOKIE, new_operator, session_of
 from tests.pages.people import (
     SIZES,
@@ -35,13 +33,15 @@ from tests.pages.people import (
     serious_violations,
     sideways_scroll,
 )
-from tests.pages.screenshots import AGREEMENT, ORDER, SETTINGS
 from tests.pages.test_offline import paired_page
 from tests.pages.test_operator_bank import unknown_line
 from tests.pages.test_permissions import TILL, member
 from tests.pages.wallets import busy_wallet, reported, speak_dhivehi
 from tests.people import decided
 from tests.serving import Merchant, Service, serving
+from tools.screenshots.dashboard_shots import Trade
+from tools.screenshots.operator_shots import Day
+from tools.screenshots.take import AGREEMENT, ORDER, SETTINGS
 
 pytestmark = pytest.mark.ci
 

@@ -17,7 +17,6 @@ from tests.cli.test_approval import ANSWERS
 from tests.days import today
 from tests.pages.finance import HEADER, take
 from tests.pages.looks import glance
-from tests.pages.operator_shots import Day
 from tests.pages.operators import desk_of, open_desk
 from tests.pages.people import Visitors, new_customer
 from tests.pages.test_operator_days import find
@@ -26,6 +25,7 @@ from tests.pages.test_sandbox_signup import fill
 from tests.pages.test_wallet_signup import PASSWORD, code_to, new_mobile
 from tests.pages.wallets import execute, pay
 from tests.serving import Service, serving
+from tools.screenshots.operator_shots import Day
 
 pytestmark = pytest.mark.ci
 

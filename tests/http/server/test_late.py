@@ -9,7 +9,7 @@ import time
 from laari.http.connection_limits import Limits
 from laari.http.lateness import LATE_SECONDS
 from laari.http.server import Server
-from tests.edge.server.harness import GET, QUICK, App, on_uvloop, running, until
+from tests.http.server.harness import GET, QUICK, App, on_uvloop, running, until
 
 SHORT = Limits(wait_seconds=0.8, closed_wait_seconds=0.4)
 LATE = LATE_SECONDS + 0.3

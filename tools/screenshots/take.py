@@ -18,7 +18,11 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
-from tests.pages import (
+from tests.pages.conftest import CHROMIUM, OPTIONS
+from tests.pages.people import SIZES, Visitors, new_customer
+from tests.pages.wallets import set_active
+from tests.serving import Merchant, Service, serving
+from tools.screenshots import (
     counter_shots,
     dashboard_shots,
     factor_shots,
@@ -26,10 +30,6 @@ from tests.pages import (
     people_shots,
     wallet_shots,
 )
-from tests.pages.conftest import CHROMIUM, OPTIONS
-from tests.pages.people import SIZES, Visitors, new_customer
-from tests.pages.wallets import set_active
-from tests.serving import Merchant, Service, serving
 
 ROOT = Path(__file__).parents[2]
 SHOWN = ROOT / "docs/img/pages"

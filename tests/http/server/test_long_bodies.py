@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from laari.http.messages import PIECE_BYTES
-from tests.edge.server.harness import QUICK, USUAL, on_uvloop, running, until
+from tests.http.server.harness import QUICK, USUAL, on_uvloop, running, until
 
 MIB = 1024 * 1024
 TAKE = b"POST /take HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%b\r\n"

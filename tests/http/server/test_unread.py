@@ -12,7 +12,7 @@ from laari.http.connection_limits import Limits
 from laari.http.messages import Reply, Request
 from laari.http.server import Server
 from laari.rules.refusals import Refusal
-from tests.edge.server.harness import GET, QUICK, USUAL, on_uvloop, running, until
+from tests.http.server.harness import GET, QUICK, USUAL, on_uvloop, running, until
 
 SMALL_BUFFER = 4096  # of the kernel, so that what is not read stays with the server
 

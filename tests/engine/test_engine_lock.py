@@ -24,7 +24,7 @@ import pytest
 from laari.engine import embedded
 from laari.engine.embedded import embedded_server, revive
 from laari.engine.programs import EngineError
-from tests.store.engines import USER, another_process, ask, is_running, kill_and_wait, postmaster
+from tests.engine.engines import USER, another_process, ask, is_running, kill_and_wait, postmaster
 
 pytestmark = pytest.mark.ci
 
@@ -69,7 +69,7 @@ def use_elsewhere(home: Path, query: str, *within: str) -> subprocess.CompletedP
         "from laari.engine.embedded import embedded_server\n"
         "from laari.engine import embedded\n"
         "embedded.UNREACHABLE_SECONDS = 0.5\n"
-        "from tests.store.engines import ask\n"
+        "from tests.engine.engines import ask\n"
         "try:\n"
         "    with embedded_server(Path(sys.argv[1]), durable=False) as dsn:\n"
         "        print(ask(dsn, sys.argv[2]))\n"

@@ -11,7 +11,7 @@ from ipaddress import ip_network
 import pytest
 
 from laari.http.connection_limits import Limits
-from tests.edge.server.harness import GET, QUICK, Client, Running, on_uvloop, running, until
+from tests.http.server.harness import GET, QUICK, Client, Running, on_uvloop, running, until
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ async def test_registers_are_empty_when_everybody_has_left() -> None:
 
 FILES = """
 import asyncio, logging, resource, socket, sys, uvloop
-from tests.edge.server.harness import App
+from tests.http.server.harness import App
 from laari.http.server import Server
 logging.basicConfig(stream=sys.stdout, format="%(message)s")
 resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from laari.http.connection_limits import Limits
-from tests.edge.server.harness import GET, QUICK, Client, on_uvloop, running, until
+from tests.http.server.harness import GET, QUICK, Client, on_uvloop, running, until
 
 
 @on_uvloop

@@ -8,7 +8,7 @@ import pytest
 from laari.engine import cluster, programs
 from laari.engine.embedded import embedded_server, revive
 from laari.engine.programs import EngineError
-from tests.store.engines import another_process, ask, is_running, kill_and_wait, postmaster
+from tests.engine.engines import another_process, ask, is_running, kill_and_wait, postmaster
 
 pytestmark = pytest.mark.ci
 

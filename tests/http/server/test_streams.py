@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.edge.server.harness import GET, QUICK, on_uvloop, running, until
+from tests.http.server.harness import GET, QUICK, on_uvloop, running, until
 
 
 @on_uvloop

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.edge.server.hostile import case, pieces
-from tests.edge.server.peers import CLOSED, OPEN, Reading, Seen, read_h11, read_llhttp, read_ours
+from tests.http.server.hostile import case, pieces
+from tests.http.server.peers import CLOSED, OPEN, Reading, Seen, read_h11, read_llhttp, read_ours
 
 SHORT, LONG = 4_000, int(os.environ.get("LAARI_HTTP_CASES", "1000000"))
 

@@ -1,4 +1,4 @@
-"""The pictures of the wallet application, for tests/pages/screenshots.py."""
+"""The pictures of the wallet application, for tools/screenshots/take.py."""
 
 import asyncio
 import secrets
