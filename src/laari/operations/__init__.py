@@ -1,1 +1,1 @@
-"""The operator's actions, each declared once: the desk and the command line are its faces."""
+"""Actions, each declared once: pages and the command line are its faces."""
