@@ -42,7 +42,6 @@ def requests(samples: dict[str, float], operation: str, status: int, code: str =
     return samples.get(name, 0)
 
 
-@pytest.mark.ci
 def test_every_scrape_tells_of_all_processes(pair: Service) -> None:
     merchant = pair.merchant()
     with ThreadPoolExecutor(8) as pool:  # connections of their own, spread over both processes
@@ -72,7 +71,6 @@ def test_every_scrape_tells_of_all_processes(pair: Service) -> None:
         assert samples["laari_webhooks_waiting"] == 0
 
 
-@pytest.mark.ci
 def test_counters_outlive_a_process(pair: Service) -> None:
     merchant = pair.merchant()
     for _ in range(10):
@@ -109,7 +107,6 @@ def test_webhooks_that_wait_are_counted(service: Service) -> None:
     assert merchant.id
 
 
-@pytest.mark.ci
 async def test_the_last_seal_is_shown(dsn: str, tmp_path: Path) -> None:
     """A history of metrics on another machine is a place to keep it."""
     await write_books(dsn)

@@ -206,7 +206,6 @@ def test_no_database_is_made_to_be_saved(laari: Commands, tmp_path: Path) -> Non
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.ci
 def test_two_backups_to_one_place(laari: Commands, data: Path, tmp_path: Path) -> None:
     partial = tmp_path / "b.partial"
     partial.mkdir()
@@ -257,7 +256,6 @@ def test_an_interrupted_backup_does_not_look_whole(
         assert "not a backup" in laari(tmp_path / "new", "restore", tmp_path / "b.partial").refusal
 
 
-@pytest.mark.ci
 def test_two_backups_at_once(data: Path, tmp_path: Path) -> None:
     both = [started(data, "backup", tmp_path / name, "--json") for name in ("one", "two")]
     for process in both:
@@ -335,7 +333,6 @@ def test_an_unfinished_restore_is_not_served(laari: Commands, saved: Path, tmp_p
     assert not (new / "postgres").exists()
 
 
-@pytest.mark.ci
 def test_an_interrupted_restore_leaves_an_empty_directory(
     laari: Commands, saved: Path, tmp_path: Path
 ) -> None:
@@ -350,7 +347,6 @@ def test_an_interrupted_restore_leaves_an_empty_directory(
     assert laari(new, "restore", saved, "--json").json["ok"] is True
 
 
-@pytest.mark.ci
 def test_a_restore_interrupted_at_its_last_step_leaves_nothing_either(
     laari: Commands, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,7 +363,6 @@ def test_a_restore_interrupted_at_its_last_step_leaves_nothing_either(
     assert not (home / "master.key").exists()
 
 
-@pytest.mark.ci
 def test_a_database_whose_books_are_wrong_is_told_of(
     laari: Commands, data: Path, tmp_path: Path
 ) -> None:
@@ -420,7 +415,6 @@ def test_a_backup_of_another_postgresql_is_refused(
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.ci
 def test_a_terminal_shows_progress(data: Path, tmp_path: Path) -> None:
     """On standard error, so that what is printed is still one value."""
     leader, follower = os.openpty()

@@ -144,7 +144,6 @@ def test_events_are_signed_posted_and_shown(program: Program, service: Service) 
         assert signed == signature(shop.secret_key, moment, body)
 
 
-@pytest.mark.ci
 @each_program
 def test_with_json_each_line_is_a_value(program: Program, service: Service) -> None:
     shop = service.merchant()
@@ -188,7 +187,6 @@ def test_where_nothing_listens_it_does_not_begin(program: Program, service: Serv
         command.until(f"{program.name}: connection refused on {hook}; is it running?")
 
 
-@pytest.mark.ci
 @each_program
 def test_a_receiver_that_goes_away_is_told_and_events_go_on(
     program: Program, service: Service
@@ -207,7 +205,6 @@ def test_a_receiver_that_goes_away_is_told_and_events_go_on(
         command.process.kill()
 
 
-@pytest.mark.ci
 @each_program
 def test_another_secret_is_guessed_once(program: Program, service: Service) -> None:
     shop = service.merchant()
@@ -238,7 +235,6 @@ def test_live_events_want_a_word(
         assert command.end() == 0
 
 
-@pytest.mark.ci
 @each_program
 def test_a_merchant_that_goes_live_is_no_longer_followed(
     program: Program, service: Service
@@ -275,7 +271,6 @@ class Stand:
         return event_id
 
 
-@pytest.mark.ci
 @each_program
 def test_a_service_that_goes_away_is_waited_for_and_nothing_is_lost(program: Program) -> None:
     stand = Stand()
@@ -295,7 +290,6 @@ def test_a_service_that_goes_away_is_waited_for_and_nothing_is_lost(program: Pro
         assert command.end() == 0
 
 
-@pytest.mark.ci
 @each_program
 def test_hostile_events_do_nothing_to_the_terminal(program: Program) -> None:
     stand = Stand()

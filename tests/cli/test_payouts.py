@@ -175,7 +175,6 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
     assert laari("audit", "--json").status == 0, laari("audit").out
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("after", range(5))
 def test_an_interrupted_run_is_continued_and_pays_once(
     laari: Laari,  # noqa: F811

@@ -173,7 +173,6 @@ async def test_a_process_that_ends_is_started_again(hashing: Hashing) -> None:
     assert await running
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("pause", [0.0, 0.3])
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_a_process_that_ends_unasked_is_started_again(loop_factory: Any, pause: float) -> None:
@@ -212,7 +211,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.ci
 def test_it_ends_with_its_parent(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT)

@@ -345,7 +345,6 @@ async def test_a_command_is_refused_in_the_same_words(usual_service: Service, na
     )
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(
     ("declared", "field"),
     [

@@ -42,7 +42,6 @@ def hook() -> Iterator[Hook]:
     hook.close()
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_a_webhook_is_set_tried_and_sent_again(
     visitors: Visitors, hooked: Owner, hook: Hook, size: str

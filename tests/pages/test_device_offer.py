@@ -178,7 +178,6 @@ async def test_without_a_sum_of_the_day_there_is_no_offer(usual_service: Service
     assert_shut(browser, pay(browser, shop))
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_the_first_payment_leads_to_payments_with_one_tap(
     visitors: Visitors, service: Service, live_shop: Merchant, size: str

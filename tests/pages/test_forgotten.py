@@ -241,7 +241,6 @@ async def test_the_command_line_prints_links(mailing: Service) -> None:
     assert run("person", "remove-factor", owner.email)["removed"] is False
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_a_customer_sets_a_forgotten_password(
     visitors: Visitors, mailing: Service, size: str

@@ -367,7 +367,6 @@ async def test_without_a_name_the_service_offers_no_passkeys(usual_service: Serv
     assert browser.send(f"{app(usual_service)}/passkey", token).status_code == 422
 
 
-@pytest.mark.ci
 async def test_guesses_are_throttled(service: Service) -> None:
     browser, page = Browser(service), app(service)
     token = {"form_token": browser.token(page)}

@@ -285,7 +285,6 @@ async def test_without_the_setting_there_is_none(usual_service: Service) -> None
     assert remember(browser, customer.password).status_code == 404
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_a_device_is_remembered_used_listed_and_ended(
     visitors: Visitors, service: Service, live_shop: Merchant, size: str

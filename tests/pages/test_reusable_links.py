@@ -144,7 +144,6 @@ async def test_an_address_that_no_link_has(shop: Shop, token: str) -> None:
     assert httpx.get(f"{shop.service.origin}/link/{token}").status_code in (400, 404, 414)
 
 
-@pytest.mark.journey
 async def test_a_link_is_made_and_paid_on_a_phone(
     shop: Shop, service: Service, visitors: Visitors
 ) -> None:

@@ -53,7 +53,6 @@ async def fill(page: Page, **fields: str) -> None:
     await page.get_by_role("button", name="Create the merchant").click()
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_signing_up_opens_the_overview_with_the_key(
     visitors: Visitors, open_service: Service, size: str

@@ -299,7 +299,6 @@ def test_sessions_are_listed_and_ended(owner: Owner) -> None:
     assert open_now == [200, 303, 303]
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_it_is_set_up_and_used_in_a_browser(
     visitors: Visitors, owner: Owner, size: str

@@ -81,7 +81,6 @@ async def test_what_comes_back_after_a_mistake_stays_text(
         await expect(page.get_by_label("Mobile number, email or VPA")).to_have_value(identity)
 
 
-@pytest.mark.journey
 async def test_another_site_can_neither_send_our_forms_nor_frame_us(
     visitors: Visitors, service: Service, shop: Merchant
 ) -> None:

@@ -123,7 +123,6 @@ def test_a_receiver_that_dies_ends_the_training() -> None:
     assert "connection refused on" in ended.stderr
 
 
-@pytest.mark.ci
 def test_another_secret_is_guessed() -> None:
     with running("receiver.py") as url:
         ended = train(url, secret="sk_other")
