@@ -56,7 +56,7 @@ async def _log_in(ready: Stage) -> str:
             load_master_key(ready.data_dir),
             login.whose,
             datetime.now(UTC),
-            _NO_PASSWORD,
+            sessions.Proof(_NO_PASSWORD),
         )
         return f"laari-dashboard={token}"
 

@@ -10,7 +10,7 @@ from laari.rules.people.log_ins import ResetPassword, SetPassword
 from laari.rules.people.password_links import HandOverPasswordLink, UsePasswordLink
 from laari.rules.records.people import CustomerId, Whose
 from laari.store.counters import sessions
-from laari.store.counters.sessions import Opened
+from laari.store.counters.sessions import Opened, Proof
 from laari.store.reads.people import logins, password_links, persons
 from tests.actors import MASTER, OPERATOR
 from tests.people import RefusedError, decided
@@ -37,7 +37,12 @@ async def opened(
     verified = await logins.password_hash_of(connection, found)
     assert verified is not None
     token = await sessions.open_for(
-        connection, master, found, now or datetime.now(UTC), verified, opened=Opened(page=page)
+        connection,
+        master,
+        found,
+        now or datetime.now(UTC),
+        Proof(verified),
+        opened=Opened(page=page),
     )
     assert token is not None
     return token

@@ -23,6 +23,8 @@ def test_a_program_that_was_just_started_is_ended_by_an_interrupt(
 
     monkeypatch.setattr(programs, "program", lambda name: name)
     monkeypatch.setattr(programs.subprocess, "Popen", Interrupted)
+    # Tests that a shell has started in the background ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
         programs.watch("sleep", "60")
     try:

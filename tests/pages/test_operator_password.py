@@ -14,6 +14,7 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.people.permissions import WITHOUT_PASSWORD
 from laari.rules.records.people import OperatorRole
 from laari.store.counters import sessions
+from laari.store.counters.sessions import Proof
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import logins
 from tests.logins import whose
@@ -50,7 +51,7 @@ async def old_desk(service: Service, role: OperatorRole) -> tuple[Desk, list[str
         assert verified is not None
         before = datetime.now(UTC) - timedelta(minutes=11)
         token = await sessions.open_for(
-            connection, service.master_key, person, before, verified, with_factor=True
+            connection, service.master_key, person, before, Proof(verified, with_factor=True)
         )
     assert token is not None
     return Desk(service, token), codes

@@ -1,8 +1,9 @@
 """Passkeys in the database: races of two processes, and rows that somebody changes by hand."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.people.passkeys import KNOWN, STALE, EndPasskeys
-from laari.rules.records.people import Passkey
+from laari.rules.records.people import CustomerId, Passkey
 from laari.rules.refusals import Refusal
+from laari.store.counters.sessions import NOWHERE, Proof
+from laari.store.people import devices
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import passkeys
-from tests.actors import OPERATOR, change
+from tests.actors import MASTER, OPERATOR, change
 from tests.deciding import decide, done
 from tests.making import make_customer
 from tests.passkeys import Authenticator, add_passkey, adding, using
@@ -69,6 +72,45 @@ async def test_what_is_read_is_what_can_be_used(dsn: str, connection: asyncpg.Co
     assert await passkeys.by_credential(connection, first.credential) is None
     assert await passkeys.of_customer(connection, customer) == []
     assert first.credential in await passkeys.ids(connection, [first.credential])
+
+
+async def test_a_log_in_that_races_with_the_end_of_its_passkey_has_no_session_afterwards(
+    dsn: str, connection: asyncpg.Connection
+) -> None:
+    """The answer has counted; its session is being opened, in each order of the two."""
+    customer = await new_customer(connection)
+    passkey, ended = [await add_passkey(connection, customer) for _ in range(2)]
+    found = await passkeys.by_credential(connection, passkey.credential)
+    assert found is not None
+    opening = functools.partial(
+        devices.open_session,
+        master=MASTER,
+        whose=CustomerId(customer),
+        now=datetime.now(UTC),
+        opened=NOWHERE,
+        channels=frozenset(),
+    )
+    async with connection_to(dsn) as other:
+        ending = other.transaction()  # the end first: the log-in waits for it and finds it
+        await ending.start()
+        await change(other, "UPDATE passkeys SET ended_at = now() WHERE id = $1", ended.id)
+        log_in = asyncio.create_task(
+            opening(connection, proof=Proof(found.password_hash, ended.id))
+        )
+        await asyncio.sleep(0.2)
+        assert not log_in.done()
+        await ending.commit()
+        assert await log_in is None
+
+        logging_in = other.transaction()  # the log-in first: the end waits for it and ends it
+        await logging_in.start()
+        assert await opening(other, proof=Proof(found.password_hash, passkey.id)) is not None
+        end = asyncio.create_task(decide(dsn, EndPasskeys(OPERATOR, customer)))
+        await asyncio.sleep(0.2)
+        assert not end.done()
+        await logging_in.commit()
+        assert await end == 1
+    assert await connection.fetchval("SELECT count(*) FROM sessions") == 0
 
 
 async def test_an_ended_passkey_stays_as_it_is(dsn: str, connection: asyncpg.Connection) -> None:

@@ -10,6 +10,7 @@ import pytest
 from laari.rules.records.people import CustomerId, PersonId
 from laari.store.counters import sessions
 from laari.store.counters.purge import purge_sessions
+from laari.store.counters.sessions import Proof
 from laari.store.postgres.connect import connect
 from laari.store.reads.people import logins, memberships
 from laari.store.secrets import derive
@@ -98,7 +99,10 @@ async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) ->
     later = NOW + timedelta(minutes=20)
     assert await sessions.note_authenticated(connection, session, later, old)
     await change(connection, "UPDATE customers SET password_hash = 'new'")
-    assert await sessions.open_for(connection, MASTER, CustomerId(customer.id), NOW, old) is None
+    assert (
+        await sessions.open_for(connection, MASTER, CustomerId(customer.id), NOW, Proof(old))
+        is None
+    )
     assert not await sessions.note_authenticated(connection, session, NOW, old)
     found = await sessions.of_customer(connection, MASTER, token, NOW)
     assert found is not None
@@ -124,7 +128,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
         changing = other.transaction()  # the change first: the log-in waits for it and finds it
         await changing.start()
         assert await set_password(other, OPERATOR, who, "new") == 0
-        opening = asyncio.create_task(sessions.open_for(connection, MASTER, who, NOW, old))
+        opening = asyncio.create_task(sessions.open_for(connection, MASTER, who, NOW, Proof(old)))
         await asyncio.sleep(0.2)
         assert not opening.done()
         await changing.commit()
@@ -132,7 +136,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
 
         logging_in = other.transaction()  # the log-in first: the change waits for it and ends it
         await logging_in.start()
-        assert await sessions.open_for(other, MASTER, who, NOW, "new") is not None
+        assert await sessions.open_for(other, MASTER, who, NOW, Proof("new")) is not None
         change = asyncio.create_task(
             set_password(connection, OPERATOR, who, "newer", verified="new")
         )

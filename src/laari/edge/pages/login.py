@@ -28,7 +28,7 @@ from laari.rules.people.second_factors import CheckFactor
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.store.counters import sessions
-from laari.store.counters.sessions import PersonSession, Session
+from laari.store.counters.sessions import PersonSession, Proof, Session
 from laari.store.people.passwords import nobodys_hash
 from laari.store.reads.people import logins
 from laari.store.reads.people.logins import Login
@@ -102,7 +102,7 @@ async def _log_in(
     assert password_hash is not None
     # A password that came with the account is used on a new device by nature.
     is_new = browser is None and not login.first_password
-    if not await request.start_session(login.whose, password_hash, is_new=is_new):
+    if not await request.start_session(login.whose, Proof(password_hash), is_new=is_new):
         # The password was changed after it was read.
         raise _refused(request, 422, "wrong")
     remember_browser(request, login)
@@ -233,5 +233,5 @@ async def change_password(request: PageRequest, session: Session, actor: Actor) 
         raise _refused_password(request, 409, "changed_meanwhile")
     if isinstance(ended, Refusal):
         raise RefusedForm.of(ended)
-    await request.start_session(session.whose, password_hash, with_factor=True)
+    await request.start_session(session.whose, Proof(password_hash, with_factor=True))
     remember_browser(request, Login(session.whose, password_hash))

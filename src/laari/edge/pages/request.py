@@ -40,6 +40,7 @@ from laari.store.counters.sessions import (
     CustomerSession,
     Opened,
     PersonSession,
+    Proof,
     Session,
 )
 from laari.store.people import devices
@@ -294,10 +295,8 @@ class PageRequest:
         if seconds > 0:
             raise TooFast(seconds)
 
-    async def start_session(
-        self, whose: Whose, verified: str, *, with_factor: bool = False, is_new: bool = False
-    ) -> bool:
-        """Replaces the session after a log-in; False if the password changed since `verified`.
+    async def start_session(self, whose: Whose, proof: Proof, *, is_new: bool = False) -> bool:
+        """Replaces the session after a log-in; False if its proof does not count any more.
 
         With `is_new`, the person gets a notice of a log-in on a new device.
         """
@@ -308,10 +307,9 @@ class PageRequest:
             self.backend.master_key,
             whose,
             self.now,
-            verified,
+            proof,
             opened=self._opened,
             channels=channels,
-            with_factor=with_factor,
         )
         if token is None:
             return False

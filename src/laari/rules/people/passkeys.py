@@ -94,8 +94,8 @@ class AddPasskey(Command[Passkey]):
 class UsePasskey(Command[Passkey]):
     """Counts a signature that this public key has verified, once.
 
-    The session begins after this, with the password hash that was read before: a change of the
-    password meanwhile ends the passkey, or refuses the session.
+    The session begins after this, if neither the password was changed nor the passkey ended
+    meanwhile.
     """
 
     passkey_id: UUID

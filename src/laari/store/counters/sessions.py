@@ -136,24 +136,30 @@ class Opened(NamedTuple):
 NOWHERE = Opened()
 
 
+class Proof(NamedTuple):
+    """The secrets that a log-in has shown, as they were read from the database."""
+
+    password_hash: str
+    passkey: UUID | None = None  # used instead of the password
+    with_factor: bool = False
+
+
 async def open_for(
     connection: Connection,
     master: bytes,
     whose: Whose,
     now: datetime,
-    verified: str,
+    proof: Proof,
     *,
     opened: Opened = NOWHERE,
-    with_factor: bool = False,
 ) -> str | None:
-    """Opens a session after the password fitted the hash `verified`; returns its token.
+    """Opens a session and returns its token; None if the password was changed meanwhile.
 
-    None if the password was changed while it was verified. The session of a person with a second
-    factor is half-open, unless the factor was checked too (`with_factor`).
+    The session of a person with a second factor is half-open, unless the factor was checked too.
     """
     token = new_secret("")
     table, _, column = table_of(whose)
-    due = _HAS_FACTOR if isinstance(whose, PersonId) and not with_factor else "false"
+    due = _HAS_FACTOR if isinstance(whose, PersonId) and not proof.with_factor else "false"
     whole, half = _whole(master, token), _half(master, token)
     made = await connection.fetchval(
         # The lock makes a change of the password wait for this, or this for the change.
@@ -164,7 +170,7 @@ async def open_for(
         f"FROM login p CROSS JOIN LATERAL (SELECT {due}) AS factor (due) RETURNING true",
         whose.id,
         now,
-        verified,
+        proof.password_hash,
         *opened,
         half,
         whole,

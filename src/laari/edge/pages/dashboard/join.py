@@ -11,7 +11,7 @@ from laari.rules.actors import Actor
 from laari.rules.people.invitations import JOIN, AcceptInvitation
 from laari.rules.records.people import PersonId
 from laari.rules.refusals import Refusal
-from laari.store.counters.sessions import PersonSession
+from laari.store.counters.sessions import PersonSession, Proof
 from laari.store.merchants import merchants
 from laari.store.reads.people import invitations
 from laari.store.reads.people.invitations import OpenInvitation
@@ -68,7 +68,7 @@ async def _join(
         return request.go(request.path)  # the page says who may accept
     if password_hash is not None:
         login = Login(PersonId(joined.person_id), password_hash)
-        await request.start_session(login.whose, password_hash)
+        await request.start_session(login.whose, Proof(password_hash))
         remember_browser(request, login)
     merchant = await request.backend.ask(merchants.show, invitation.merchant_id)
     return request.go(home_of(merchant.id, merchant.mode))

@@ -10,7 +10,7 @@ from laari.http.messages import Reply
 from laari.rules.people.contacts import read_email
 from laari.rules.people.passwords import password_problem
 from laari.rules.refusals import Refusal
-from laari.store.counters.sessions import PersonSession
+from laari.store.counters.sessions import PersonSession, Proof
 from laari.store.reads import tenants
 from laari.store.reads.people import logins
 
@@ -60,7 +60,7 @@ async def sign_up(request: SignUpRequest) -> Reply:
         raise RefusedForm.of(made)
     login = await request.backend.ask(logins.of_person, email)
     assert login is not None  # the merchant was made a moment ago
-    await request.start_session(login.whose, login.password_hash or "")
+    await request.start_session(login.whose, Proof(login.password_hash or ""))
     remember_browser(request, login)
     stopped = await request.open(
         made.merchant.id, "sandbox"

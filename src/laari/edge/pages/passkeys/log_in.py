@@ -22,7 +22,7 @@ from laari.rules.records.people import CustomerId
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.store.counters import sessions
-from laari.store.counters.sessions import CustomerSession
+from laari.store.counters.sessions import CustomerSession, Proof
 from laari.store.reads.people import passkeys
 from laari.store.reads.people.logins import Login
 from laari.store.reads.people.passkeys import WithPassword
@@ -62,8 +62,9 @@ async def log_in(request: PageRequest, mode: Mode) -> None:
     found = await _answered(request, mode, "refused")
     login = _login_of(found)
     is_new = known_browser(request, login) is None
-    if not await request.start_session(login.whose, found.password_hash, is_new=is_new):
-        # The password was changed after it was read.
+    proof = Proof(found.password_hash, passkey=found.passkey.id)
+    if not await request.start_session(login.whose, proof, is_new=is_new):
+        # The password was changed, or the passkey ended, after they were read.
         raise refused(request)
     remember_browser(request, login)
 

@@ -32,6 +32,7 @@ from laari.rules.people.passwords import password_problem
 from laari.rules.records.messages import Language
 from laari.rules.records.people import CustomerId
 from laari.rules.refusals import Refusal
+from laari.store.counters.sessions import Proof
 from laari.store.reads.people import customer_signups
 from laari.store.reads.people.logins import Login
 from laari.store.secrets import new_secret
@@ -105,7 +106,7 @@ async def finish(request: SignUpVisitor) -> Reply:
             raise RefusedForm(made.status, request.language.text("approval.busy"))
         raise request.refused("signup.wrong_code")
     login = Login(CustomerId(made.id), made.password_hash)
-    await request.start_session(login.whose, login.password_hash or "")
+    await request.start_session(login.whose, Proof(login.password_hash or ""))
     remember_browser(request, login)
     return request.go(request.wanted)
 
