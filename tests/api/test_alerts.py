@@ -9,7 +9,7 @@ import httpx
 import pytest
 import yaml  # which schemathesis brings
 
-from laari.store.reads import health
+from laari.rules import health
 from tests.audit.books import seal_all, write_books
 from tests.serving import Service, serving
 

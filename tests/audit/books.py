@@ -14,7 +14,7 @@ from laari.rules.idempotency import Keyed, Response
 from laari.rules.payments import authorizations, charges, payment_requests
 from laari.rules.payments import payments as rules
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.payments.tills import CloseTill
+from laari.rules.payments.till_closings import CloseTill
 from laari.rules.people.contact_changes import RequestContactChange
 from laari.rules.people.identities import EnterIdentity, Identity
 from laari.rules.people.invitations import Offer

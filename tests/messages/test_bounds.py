@@ -8,6 +8,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from laari.rules.health import checks
 from laari.rules.limits.invitations import INVITATIONS_A_DAY
 from laari.rules.limits.messages import MOST_OF_A_MERCHANT
 from laari.rules.messages import CodeContent, TrustedPaymentContent
@@ -142,7 +143,7 @@ async def test_sms_of_an_hour_are_bounded_and_a_fifth_is_for_codes(
     found = await health.read(connection)
     now = datetime.now(UTC)
     for per_hour, ok in ((10, False), (12, False), (13, True)):
-        [check] = [each for each in health.checks(found, now, None, per_hour) if each.name == "SMS"]
+        [check] = [each for each in checks(found, now, None, per_hour) if each.name == "SMS"]
         assert check.ok is ok
     # An hour later there is room again, and what waited is sent.
     await connection.execute("UPDATE messages SET sent_at = sent_at - interval '1 hour'")

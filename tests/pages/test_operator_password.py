@@ -29,7 +29,7 @@ FORMS = [
     for route in ROUTES
     if issubclass(route.kind, OperatorRequest) and route.post is not None and not route.access.own
 ]
-ASKS = "You entered your password more than ten minutes ago"
+ASKS = "You entered your password some time ago"
 # The only forms that take an old password. Another one needs a reason.
 HARMLESS = {
     f"/customers/{{id}}/{form}"

@@ -210,7 +210,7 @@ def test_an_open_line_is_used_once() -> None:
 
 
 def test_a_movement_is_made_by_its_id_and_names_its_own_rows() -> None:
-    vault = Vault(second_person_above=0)
+    vault = Vault(second_operator_above=0)
     receipt(vault, "Nobody", 70)
     [asked] = vault.run(AssignLine(ANN, "FT0", WALLETS[0]))
     assert isinstance(asked, PendingMovement)

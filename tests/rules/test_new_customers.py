@@ -100,14 +100,14 @@ def test_an_opening_balance_comes_from_outside_with_an_entry() -> None:
 def test_a_live_opening_balance_counts_for_the_person_who_gives_it(
     alone: int, possible: bool
 ) -> None:
-    made = world(second_person_above=alone)
+    made = world(second_operator_above=alone)
     outcome = create(made, balance=700)
     assert (outcome != NEEDS_SECOND) == possible
     if possible:
         assert [each.alone for each in made.person_days.added.values()] == [700]
     else:
         assert nothing(made)
-    sandbox = world(second_person_above=0)
+    sandbox = world(second_operator_above=0)
     assert isinstance(create(sandbox, balance=700, mode="sandbox"), NewCustomer)
 
 

@@ -29,10 +29,10 @@ BALANCE = 1_000_000
 class Vault:
     """Runs batches. A row that a command uses without a name, or names too late, is a KeyError."""
 
-    def __init__(self, second_person_above: int | None = None) -> None:
+    def __init__(self, second_operator_above: int | None = None) -> None:
         self.now = NOW
         self.bytes = Random(0).randbytes  # so that generated cases can be repeated
-        self.above = second_person_above
+        self.above = second_operator_above
         self.tables: dict[str, dict[Any, Any]] = {
             each.name: {} for each in REGISTRY if isinstance(each, Table)
         }
@@ -112,7 +112,7 @@ class Vault:
 
     def load(self, commands: Iterable[Any]) -> World:
         """As a batch does it: table by table, in the order of the registry."""
-        needs, world = Needs(), World(self.now, "", self.bytes, second_person_above=self.above)
+        needs, world = Needs(), World(self.now, "", self.bytes, second_operator_above=self.above)
         world.approved_runs.update({"live": (), "sandbox": ()})
         for command in commands:
             command.needs(needs)

@@ -153,7 +153,7 @@ async def a_shop(
         payer = await make_customer(
             connection, OPERATOR, name="Aisha", mode=mode, tier="business", balance=1_000_000_000
         )
-        runner = BatchRunner(dsn, "http://laari.test", second_person_above=above)
+        runner = BatchRunner(dsn, "http://laari.test", second_operator_above=above)
         shop = Shop(dsn, connection, runner, tenant, Payer(payer.account, mode))
         try:
             yield shop

@@ -34,7 +34,7 @@ from laari.rules.day_ranges import Days, month_of
 from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.payments.tills import CloseTill
+from laari.rules.payments.till_closings import CloseTill
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.payouts import BankOrder, Payout
 from laari.rules.records.tenants import Tenant

@@ -43,7 +43,7 @@ async def shop_at(dsn: str, above: int | None) -> AsyncIterator[tuple[Shop, Call
 
         async def run(command: Any, at: datetime = NOON) -> Any:
             runner = BatchRunner(
-                dsn, "http://laari.test", clock=lambda: at, second_person_above=above
+                dsn, "http://laari.test", clock=lambda: at, second_operator_above=above
             )
             [outcome] = await runner.run([command], 1.0)
             await runner.close()

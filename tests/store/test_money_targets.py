@@ -6,7 +6,7 @@ from uuid import UUID
 
 from laari.rules.banking.bank_lines import ImportLine
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.bank_targets import expected
+from laari.rules.banking.line_targets import expected
 from laari.rules.banking.open_lines import AssignLine
 from laari.rules.banking.payout_runs import CancelPayout, CancelRun
 from laari.rules.banking.payouts import in_effect

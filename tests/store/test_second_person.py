@@ -150,7 +150,7 @@ async def test_every_path_waits_for_a_second_person(
 ) -> None:
     async with a_shop(dsn) as shop:
         command = await path(shop)
-        careful = BatchRunner(dsn, "http://laari.test", second_person_above=499)
+        careful = BatchRunner(dsn, "http://laari.test", second_operator_above=499)
         before = await shop.connection.fetchval("SELECT count(*) FROM transfers")
         [movement] = await careful.run([command], 1.0)
         assert isinstance(movement, PendingMovement), movement
@@ -177,7 +177,7 @@ async def test_every_path_counts_in_the_same_sum(
 ) -> None:
     async with a_shop(dsn) as shop:
         command = await path(shop)
-        careful = BatchRunner(dsn, "http://laari.test", second_person_above=50_000_000)
+        careful = BatchRunner(dsn, "http://laari.test", second_operator_above=50_000_000)
         [done] = await careful.run([command], 1.0)
         assert not isinstance(done, Refusal | PendingMovement), done
         [counted] = (await alone(shop)).values()
@@ -231,7 +231,7 @@ async def test_a_hold_and_a_confirmed_order_need_nobody(dsn: str) -> None:
     async with a_shop(dsn) as shop:
         payout = await sent_payout(shop)
         await shop.pay(5_000)
-        careful = BatchRunner(dsn, "http://laari.test", second_person_above=0)
+        careful = BatchRunner(dsn, "http://laari.test", second_operator_above=0)
         held = MoveFunds(shop.tenant.id, ANN, "hold", 700, "Suspicion")
         settled = AnswerPayout(ANN, payout.id, "settle")
         for outcome in await careful.run([held, settled], 1.0):
@@ -254,7 +254,7 @@ async def test_two_processes_cannot_both_pass_the_limit(dsn: str, is_first: bool
         async with a_shop(dsn) as second:
             other = second.payer.account
         runners = [
-            BatchRunner(dsn, "http://laari.test", second_person_above=LIMIT) for _ in range(2)
+            BatchRunner(dsn, "http://laari.test", second_operator_above=LIMIT) for _ in range(2)
         ]
         accounts = (shop.payer.account, other)  # no other lock is common to both
         for number in range(10):
@@ -281,7 +281,7 @@ async def test_a_new_day_begins_at_midnight_and_not_again_by_a_clock_that_is_beh
         outcomes = []
         for time in times:
             runner = BatchRunner(
-                dsn, "http://laari.test", clock=lambda now=time: now, second_person_above=LIMIT
+                dsn, "http://laari.test", clock=lambda now=time: now, second_operator_above=LIMIT
             )
             [outcome] = await runner.run([top_up(shop, LIMIT)], 1.0)
             outcomes.append(type(outcome))
@@ -291,7 +291,7 @@ async def test_a_new_day_begins_at_midnight_and_not_again_by_a_clock_that_is_beh
 
 async def test_a_movement_that_is_no_longer_possible_says_why_and_stays(dsn: str) -> None:
     async with a_shop(dsn) as shop:
-        careful = BatchRunner(dsn, "http://laari.test", second_person_above=0)
+        careful = BatchRunner(dsn, "http://laari.test", second_operator_above=0)
         account = shop.payer.account
         taken = MoveMoney(ANN, None, account, "adjustment", -START, "Wrong")
         slip = top_up(shop, 500, slip="S1")
@@ -358,7 +358,7 @@ async def test_an_amount_that_changed_while_it_waited_is_not_booked(dsn: str) ->
         run = await shop.open_run()
         payout = await shop.payout(run_id=run.id)
         await shop.send(run.id, most=5_000)
-        careful = BatchRunner(dsn, "http://laari.test", second_person_above=0)
+        careful = BatchRunner(dsn, "http://laari.test", second_operator_above=0)
         [movement] = await careful.run([AnswerPayout(ANN, payout.id, "return")], 1.0)
         settle = AnswerPayout(ANN, payout.id, "settle", "LP000001R0001")
         assert not isinstance(await shop.run(settle), Refusal)
@@ -368,7 +368,7 @@ async def test_an_amount_that_changed_while_it_waited_is_not_booked(dsn: str) ->
 
 async def test_one_movement_at_a_time_waits_for_a_slip(dsn: str) -> None:
     async with a_shop(dsn) as shop:
-        runners = [BatchRunner(dsn, "http://laari.test", second_person_above=0) for _ in range(2)]
+        runners = [BatchRunner(dsn, "http://laari.test", second_operator_above=0) for _ in range(2)]
         first, second = (top_up(shop, 500, each, slip="S1") for each in (ANN, BEA))
         both = (until_decided(*pair) for pair in zip(runners, (first, second), strict=True))
         outcomes = await asyncio.gather(*both)

@@ -13,7 +13,7 @@ import pytest
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_lines import Imported, ImportLine
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.bank_targets import match_of
+from laari.rules.banking.line_targets import match_of
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.waiting_movements import Made, RefuseMovement
 from laari.rules.banking.wallet_money import MoveMoney
@@ -47,7 +47,7 @@ def statement(account: int, amounts: Sequence[int], first: int = 1, balance: int
 
 @asynccontextmanager
 async def a_spine(shop: Shop, above: int | None = LIMIT) -> AsyncIterator[Spine]:
-    runner = BatchRunner(shop.dsn, "http://laari.test", second_person_above=above)
+    runner = BatchRunner(shop.dsn, "http://laari.test", second_operator_above=above)
     spine = Spine(runner.run)
     spine.start()
     try:

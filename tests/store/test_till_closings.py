@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Payer
 from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.payments.refunds import RefundPayment
-from laari.rules.payments.tills import CloseTill
+from laari.rules.payments.till_closings import CloseTill
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.tills import TillClosing
 from laari.rules.refusals import Refusal

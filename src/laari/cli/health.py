@@ -13,6 +13,7 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
+from laari.rules.health import checks
 from laari.rules.records.tenants import Mode
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import health
@@ -38,13 +39,13 @@ async def _health(service: Service) -> tuple[dict[str, object], list[str]]:
     async with connection_to(service.dsn) as connection:
         found = await health.read(connection)
     settings = service.settings
-    checks = health.checks(
+    checked = checks(
         found, datetime.now(UTC), settings.second_operator_above, settings.sms_per_hour
     )
-    failed = [check.name for check in checks if not check.ok]
+    failed = [check.name for check in checked if not check.ok]
     shown = {
         "ok": not failed,
-        "checks": [{**check._asdict(), "at": show_or_none(check.at)} for check in checks],
+        "checks": [{**check._asdict(), "at": show_or_none(check.at)} for check in checked],
         "processes": [
             {
                 "role": each.role,

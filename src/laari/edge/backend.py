@@ -96,7 +96,7 @@ class Backend:
             announce=self._announcer,
             channels=settings.channels,
             keys=keys_of(master_key),
-            second_person_above=settings.second_operator_above,
+            second_operator_above=settings.second_operator_above,
             committed=self.live.committed,
         )
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)

@@ -108,14 +108,19 @@ def start_of(day: date) -> datetime:
 
 # All commands of a batch have the same time, and a payment needs this up to seven times.
 @lru_cache(maxsize=256)
+def week_start(day: date) -> date:
+    """The Sunday on or before this day."""
+    return day - timedelta(days=day.isoweekday() % 7)
+
+
 def period_start(moment: datetime, interval: Interval) -> date:
-    """The first day of the calendar period with this moment; weeks start on Sunday."""
+    """The first day of the calendar period with this moment."""
     today = local_day(moment)
     match interval:
         case "day":
             return today
         case "week":
-            return today - timedelta(days=today.isoweekday() % 7)
+            return week_start(today)
         case "month":
             return today.replace(day=1)
         case "year":

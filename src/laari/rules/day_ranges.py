@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple
 
-from laari.rules.calendar import read_date, start_of
+from laari.rules.calendar import read_date, start_of, week_start
 
 _MONTH = re.compile(r"\d{4}-\d\d", re.ASCII)
 _YEARS = range(1970, 9999)  # ids count from the first; a day after the last is a date too
@@ -33,11 +33,6 @@ class Days(NamedTuple):
         return now >= self.end + LATEST_COMMIT
 
 
-def _week(today: date) -> date:
-    """The first day of the week, a Sunday."""
-    return today - timedelta(days=today.isoweekday() % 7)
-
-
 def month_of(day: date) -> Days:
     first = day.replace(day=1)
     return Days(first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1))
@@ -54,8 +49,11 @@ _WEEK = timedelta(days=7)
 _PRESETS: dict[str, tuple[str, Callable[[date], Days]]] = {
     "today": ("Today", lambda today: Days(today, today)),
     "yesterday": ("Yesterday", lambda today: Days(today - _ONE, today - _ONE)),
-    "this_week": ("This week", lambda today: Days(_week(today), today)),
-    "last_week": ("Last week", lambda today: Days(_week(today) - _WEEK, _week(today) - _ONE)),
+    "this_week": ("This week", lambda today: Days(week_start(today), today)),
+    "last_week": (
+        "Last week",
+        lambda today: Days(week_start(today) - _WEEK, week_start(today) - _ONE),
+    ),
     "this_month": ("This month", lambda today: Days(today.replace(day=1), today)),
     "last_month": ("Last month", _month_before),
 }

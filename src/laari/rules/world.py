@@ -408,7 +408,7 @@ class World:
         channels: frozenset[str] = frozenset(),
         keys: Keys = NO_KEYS,
         *,
-        second_person_above: int | None = None,
+        second_operator_above: int | None = None,
     ) -> None:
         self.now = now
         self.origin = origin  # the public address of the service, for links
@@ -417,7 +417,7 @@ class World:
         self.digest = keys.digest
         self.decrypt = keys.decrypt
         # What one person of the operator may move alone on a day, in laari; None is no limit.
-        self.second_person_above = second_person_above
+        self.second_operator_above = second_operator_above
         self._random = random
         self.tiers: dict[str, Tier] = {}
         # Sums of sandbox rows in periods they have left: as looked up (0 if there is none), and as

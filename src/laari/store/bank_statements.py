@@ -18,7 +18,7 @@ from laari.rules.banking.bank_balances import DayBalances, Gap, Paths, follow, i
 from laari.rules.banking.bank_imports import BeginImport, Counting, Totals, matched
 from laari.rules.banking.bank_lines import Imported, ImportLine
 from laari.rules.banking.bank_statement import SLICE, StatementLine, statement_slices
-from laari.rules.banking.bank_targets import Expected, match_of
+from laari.rules.banking.line_targets import Expected, match_of
 from laari.rules.banking.waiting_movements import Made, MakeMovement
 from laari.rules.command import Command
 from laari.rules.records.second_person import PendingMovement

@@ -68,7 +68,7 @@ async def run(
         dsn,
         settings.public_url,
         announce=announcer,
-        second_person_above=settings.second_operator_above,
+        second_operator_above=settings.second_operator_above,
     )
     spine = Spine(runner.run)
     spine.start()

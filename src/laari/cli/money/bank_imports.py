@@ -2,7 +2,7 @@
 
 from laari.operations.bank import import_shape
 from laari.operations.operation import Shape
-from laari.rules.banking.bank_targets import Expected
+from laari.rules.banking.line_targets import Expected
 from laari.store.bank_statements import Checked
 
 

@@ -11,7 +11,7 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show, show_or_none
 from laari.rules.limits.texts import MAX_NOTE
-from laari.rules.payments.tills import CloseTill
+from laari.rules.payments.till_closings import CloseTill
 from laari.rules.people.permissions import MAX_TILL
 from laari.rules.records.tenants import Mode
 from laari.rules.records.tills import OpenTill, TillClosing

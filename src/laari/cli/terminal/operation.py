@@ -100,7 +100,7 @@ async def deciding(service: Service) -> AsyncIterator[Decide]:
         await origin_of(service),
         channels=service.settings.channels,
         keys=keys_of(service.master_key),
-        second_person_above=service.settings.second_operator_above,
+        second_operator_above=service.settings.second_operator_above,
     )
     spine = Spine(runner.run)
     spine.start()

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from laari.http.messages import OTHER
+from laari.rules.health import Noted
 from laari.store.ledger.last_seal_file import ShownSeals
-from laari.store.reads.health import Noted
 
 PROCESS_BYTES = 1 << 18  # the part of one process: about 600 pages fit
 

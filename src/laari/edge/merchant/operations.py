@@ -1,4 +1,6 @@
-"""Operations of the merchant interface: the table for routes, checks and the reference.
+"""Operations of the merchant interface: the table for routes and the reference.
+
+`app.py` has the order of the checks.
 
 The dashboard runs the same operations, so they know nothing of HTTP requests.
 """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from laari.rules.actors import Actor
-from laari.rules.banking.bank_targets import Expected, match_made, match_of
+from laari.rules.banking.line_targets import Expected, match_made, match_of
 from laari.rules.banking.second_person import (
     Asked,
     Booked,

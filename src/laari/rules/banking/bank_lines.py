@@ -1,7 +1,7 @@
 """Lines of the bank's statement: each one is booked once, by the bank's own reference.
 
 Money with the number of a wallet, or the mobile number of its holder, becomes a top-up. A line with
-the reference of an order answers it (`laari.rules.banking.bank_targets`). Other money that came in
+the reference of an order answers it (`laari.rules.banking.line_targets`). Other money that came in
 is unallocated until a person assigns it or sends it back. Other money that went out changes
 nothing. A person books it as a charge of the bank, or matches it with money that the books have
 sent before (`laari.rules.banking.manual_matches`).
@@ -19,7 +19,7 @@ from laari.rules.actors import Actor, written
 from laari.rules.banking import payouts
 from laari.rules.banking.bank_days import has_ended
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.bank_targets import (
+from laari.rules.banking.line_targets import (
     Match,
     Target,
     answer_of,
@@ -290,7 +290,7 @@ class SignFloat(Command[FloatSignoff]):
             return refuse("conflict", f"{self.day} has not ended yet.")
         if self.closing != self.bank_closing and self.note is None:
             return invalid("note", "A difference needs a note.")
-        if self.closing != self.bank_closing and world.second_person_above is not None:
+        if self.closing != self.bank_closing and world.second_operator_above is not None:
             names = world.importers.get(self.day, frozenset())
             if any(is_same_person(name, self.actor) for name in names):
                 imported = "You imported lines of this day"

@@ -116,5 +116,5 @@ class ApproveRun(OneRun):
             day_total=earlier + found.total,
             owned=[Owned(world.bank_accounts[each], world.paid_accounts[each]) for each in owners],
             threshold=self.threshold,
-            needs_second=world.second_person_above is not None,
+            needs_second=world.second_operator_above is not None,
         )

@@ -287,7 +287,7 @@ def not_joinable(world: World, actor: Actor, tenant: Tenant | None, run_id: UUID
         return refuse("not_found", "No such run.")
     if run.status != "requested":
         return refuse("payout_conflict", f"The run is {run.status}.")
-    if world.second_person_above is not None and not is_same_person(run.created_by, actor):
+    if world.second_operator_above is not None and not is_same_person(run.created_by, actor):
         message = f"Only {run.created_by}, who opened the run, adds payouts to it."
         return refuse("payout_conflict", message)
     joined = in_run(world, run_id)

@@ -1,8 +1,8 @@
 """The rule of the second person: what one person moves alone on a day has a limit.
 
-It holds for every command that credits a wallet or a merchant, or lets money leave. Above the
-limit nothing moves: the movement waits until another person makes or refuses it
-(`laari.rules.banking.waiting_movements`). Only live money counts.
+The limit is the setting `second_operator_above`. It holds for every command that credits a wallet
+or a merchant, or lets money leave. Above the limit nothing moves: the movement waits until another
+person makes or refuses it (`laari.rules.banking.waiting_movements`). Only live money counts.
 """
 
 from abc import abstractmethod
@@ -118,7 +118,7 @@ class Controlled(Command[T | PendingMovement]):
         prepared = self.prepare(world)
         if not isinstance(prepared, Prepared):
             return prepared
-        asked, above = prepared.asked, world.second_person_above
+        asked, above = prepared.asked, world.second_operator_above
         counted = None
         if asked is not None and asked.mode == "live" and above is not None:
             counted = _with_amount(world, self.actor, asked.amount)
@@ -137,7 +137,7 @@ def _with_amount(world: World, actor: Actor, amount: int) -> PersonDay | None:
     who, today = person(actor), local_day(world.now)
     counted = moved_alone(world.person_days.get(who), today)
     alone = 0 if counted is None else counted.alone
-    if waits(amount, alone, world.second_person_above):
+    if waits(amount, alone, world.second_operator_above):
         return None
     return PersonDay(who, today if counted is None else counted.day, alone + abs(amount))
 
@@ -147,7 +147,7 @@ def count_alone(world: World, actor: Actor, amount: int) -> bool:
 
     The command has locked the person's day (`needs_day`).
     """
-    if world.second_person_above is None:
+    if world.second_operator_above is None:
         return True
     counted = _with_amount(world, actor, amount)
     if counted is not None:

@@ -1,4 +1,7 @@
-"""How long a second factor waits for its codes, and how often they may be wrong."""
+"""How long a second factor waits for its codes, and how often they may be wrong.
+
+`confirmation.py` says how long a code that was entered proves a person.
+"""
 
 from datetime import timedelta
 

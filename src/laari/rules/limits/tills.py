@@ -17,5 +17,6 @@ OFFLINE_TRIES = 5
 OFFLINE_TRIES_WITHIN = timedelta(minutes=15)
 OFFLINE_DIGITS_SHOWN = timedelta(minutes=15)  # on the page of the customer, after the payment
 SALE_LIFE = timedelta(minutes=15)  # of a payment at a till: the customer stands at the counter
+SALES_SHOWN = 10  # on a counter, the newest first
 REUSABLE_LINKS = 200  # of one merchant in one mode that nobody has ended: a page lists them
 TILLS = 200  # of one merchant in one mode: a page lists all of them

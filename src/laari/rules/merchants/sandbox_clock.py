@@ -1,4 +1,8 @@
-"""The sandbox's clock. A move changes no other row: usage is looked up later (rules/periods.py)."""
+"""The sandbox's clock. A move changes no other row.
+
+`World.at` adds the offset to the time of each command, so that rows become overdue
+(`rules/lifecycle.py`). Usage is looked up later (`rules/periods.py`).
+"""
 
 from dataclasses import dataclass
 

@@ -27,7 +27,7 @@ async def load(
     channels: frozenset[str] = frozenset(),
     *,
     keys: Keys = NO_KEYS,
-    second_person_above: int | None = None,
+    second_operator_above: int | None = None,
 ) -> World:
     """Locks and reads rows: one statement per table, in the registry's order.
 
@@ -40,7 +40,7 @@ async def load(
         os.urandom,
         channels,
         keys,
-        second_person_above=second_person_above,
+        second_operator_above=second_operator_above,
     )
     locks, reads, followers = needs.locks, needs.reads, needs.followers
     for table, load_table in _LOADS:

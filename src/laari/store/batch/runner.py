@@ -80,7 +80,7 @@ class BatchRunner:
         announce: Callable[[], None] = lambda: None,
         channels: frozenset[str] = frozenset(),
         keys: Keys = NO_KEYS,
-        second_person_above: int | None = None,
+        second_operator_above: int | None = None,
         committed: Callable[[World], None] = lambda world: None,
     ) -> None:
         """`announce` is called after a commit that added deliveries, `committed` after each.
@@ -93,7 +93,7 @@ class BatchRunner:
         self._announce = announce
         self._channels = channels
         self._keys = keys
-        self._second_person_above = second_person_above
+        self._second_operator_above = second_operator_above
         self._committed = committed
         self._connection: asyncpg.Connection | None = None
         self._watch = Watch()
@@ -201,7 +201,7 @@ class BatchRunner:
             self._clock,
             self._channels,
             keys=self._keys,
-            second_person_above=self._second_person_above,
+            second_operator_above=self._second_operator_above,
         )
 
     async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> bool:

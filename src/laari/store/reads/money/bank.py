@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.bank_targets import (
+from laari.rules.banking.line_targets import (
     Expected,
     Target,
     expected,

@@ -4,11 +4,10 @@ from typing import Any, NamedTuple
 
 from asyncpg import Connection
 
+from laari.rules.limits.tills import SALES_SHOWN
 from laari.rules.people.contacts import masked_payer
 from laari.rules.records.payments import Payment
 from laari.store.tables import PAYMENTS
-
-LATEST = 10  # sales
 
 _OF_STATUS = (
     f"(SELECT {PAYMENTS.columns} FROM payments WHERE tenant_id = $1 AND terminal_label = $2 "
@@ -30,7 +29,7 @@ class Sale(NamedTuple):
 
 async def latest(connection: Connection, tenant_id: int, label: str) -> list[Sale]:
     """The last sales, the newest first."""
-    rows = await connection.fetch(_LATEST, tenant_id, label, LATEST)
+    rows = await connection.fetch(_LATEST, tenant_id, label, SALES_SHOWN)
     return [_sale(*row) for row in rows]
 
 

@@ -6,7 +6,7 @@ from laari.edge.pages.request import PageRequest
 from laari.rules import ids
 from laari.rules.actors import Actor, name_for_merchants
 from laari.rules.limits.texts import MAX_NOTE
-from laari.rules.payments.tills import CloseTill
+from laari.rules.payments.till_closings import CloseTill
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.tills import TillClosing
 from laari.rules.refusals import Refusal, invalid

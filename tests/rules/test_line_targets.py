@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from laari.rules.banking.bank_statement import StatementLine
-from laari.rules.banking.bank_targets import mobiles_in, target_of
+from laari.rules.banking.line_targets import mobiles_in, target_of
 
 AISHA, BEN = 7_700_000_000_001, 7_700_000_000_002
 MOBILES = {"7712345": AISHA, "9654321": BEN}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from laari.store.reads.health import AUDIT_AGE, BACKUP_AGE, Check, Health, Noted, checks
+from laari.rules.health import AUDIT_AGE, BACKUP_AGE, Check, Health, Noted, checks
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 SHORT, LONG = timedelta(minutes=1), timedelta(days=400)
