@@ -91,7 +91,7 @@ async def make_merchant(
     command = CreateMerchant(actor, ids.new_merchant_id(os.urandom), draft, owner)
     made = await decided(connection, command, master=master)
     shown = await merchants.show(connection, made.merchant.id)
-    password = password if made.has_new_password else None
+    password = password if made.password_hash else None
     return NewMerchant(shown, made.secret_key, password, made.merchant.sandbox_account)
 
 
@@ -122,5 +122,5 @@ async def sign_up(
             return None
         raise
     shown = await merchants.show(connection, made.merchant.id)
-    password = password if made.has_new_password else None
+    password = password if made.password_hash else None
     return NewMerchant(shown, made.secret_key, password, made.merchant.sandbox_account)

@@ -106,7 +106,7 @@ def test_a_merchant_has_two_sides_a_key_and_a_sandbox_customer_with_money() -> N
 def test_the_owner_keeps_a_password_that_is_theirs(person: Any, changes: bool) -> None:
     made = world(person)
     new = create(made, owner=NewOwner(ALI.email, LOGIN))
-    assert new.has_new_password == changes
+    assert new.password_hash == (LOGIN.password_hash if changes else None)
     hashes = {**made.persons.seen}.values()
     assert [each.password_hash for each in hashes] == ["hash" if changes else "theirs"]
     [membership] = made.memberships.added.values()
@@ -139,7 +139,7 @@ def test_nobody_signs_up_with_the_address_of_a_person() -> None:
 def test_a_person_who_logged_in_adds_a_shop_unless_they_were_removed() -> None:
     made = world(ALI)
     new = sign_up(made, NewOwner(ALI.email))
-    assert (isinstance(new, NewMerchant), new.has_new_password) == (True, False)
+    assert (isinstance(new, NewMerchant), new.password_hash) == (True, None)
     gone = world()
     assert isinstance(sign_up(gone, NewOwner(ALI.email)), Refusal)
     assert nothing(gone)

@@ -93,6 +93,7 @@ async def test_a_log_in_that_races_with_the_end_of_its_passkey_has_no_session_af
     async with connection_to(dsn) as other:
         ending = other.transaction()  # the end first: the log-in waits for it and finds it
         await ending.start()
+        await other.execute("SELECT FROM customers WHERE id = $1 FOR NO KEY UPDATE", customer)
         await change(other, "UPDATE passkeys SET ended_at = now() WHERE id = $1", ended.id)
         log_in = asyncio.create_task(
             opening(connection, proof=Proof(found.password_hash, ended.id))

@@ -24,7 +24,7 @@ from laari.store import secrets
 from laari.store.counters import sessions
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.people import second_factors
-from tests.actors import MASTER, OPERATOR
+from tests.actors import MASTER, OPERATOR, change
 from tests.factors import begin, check, confirm, turned_on
 from tests.logins import opened, password_link, use_link
 from tests.people import RefusedError, add, decided
@@ -193,6 +193,27 @@ async def test_a_log_in_is_half_open_until_the_code(factor: Factor) -> None:
     assert await sessions.of_person(factor.connection, MASTER, token, NOW) is None
     again = await sessions.complete(factor.connection, MASTER, token, factor.whose, NOW)
     assert again is None
+
+
+async def test_a_log_in_that_races_with_a_new_factor_is_half_open(
+    connection: asyncpg.Connection, whose: PersonId, dsn: str
+) -> None:
+    """The session is being opened while the first code of the factor is confirmed."""
+    await begin(connection, whose, NOW)
+    proof = sessions.Proof("hash")
+    async with connection_to(dsn) as other:
+        confirming = other.transaction()
+        await confirming.start()
+        await other.execute("SELECT FROM persons WHERE id = $1 FOR NO KEY UPDATE", whose.id)
+        await change(other, "UPDATE second_factors SET confirmed_at = created_at")
+        log_in = asyncio.create_task(sessions.open_for(connection, MASTER, whose, NOW, proof))
+        await asyncio.sleep(0.2)
+        assert not log_in.done()
+        await confirming.commit()
+        token = await log_in
+    assert token is not None
+    assert await sessions.of_person(connection, MASTER, token, NOW) is None
+    assert await sessions.half_open(connection, MASTER, token, NOW) == whose
 
 
 async def test_a_half_open_session_does_not_last(factor: Factor) -> None:

@@ -91,7 +91,7 @@ async def create(
     new = await submit(service, CreateMerchant(actor(), merchant_id, draft, owner))
     shown = {**await _shown(service, merchant_id), "secret_key": new.secret_key}
     if email is not None:
-        shown |= {"email": email, "password": password if new.has_new_password else None}
+        shown |= {"email": email, "password": password if new.password_hash else None}
     return shown
 
 

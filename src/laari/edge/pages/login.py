@@ -233,5 +233,7 @@ async def change_password(request: PageRequest, session: Session, actor: Actor) 
         raise _refused_password(request, 409, "changed_meanwhile")
     if isinstance(ended, Refusal):
         raise RefusedForm.of(ended)
-    await request.start_session(session.whose, Proof(password_hash, with_factor=True))
+    # The factor counts if it was there when the code was checked.
+    had_factor = isinstance(session, PersonSession) and session.has_factor
+    await request.start_session(session.whose, Proof(password_hash, with_factor=had_factor))
     remember_browser(request, Login(session.whose, password_hash))

@@ -44,11 +44,11 @@ class NewOwner(NamedTuple):
 
 
 class NewMerchant(NamedTuple):
-    """The secret key is shown only now. `has_new_password`: of the owner, if there is one."""
+    """The secret key is shown only now. `password_hash` is that of an owner who is new."""
 
     merchant: MerchantSettings
     secret_key: str
-    has_new_password: bool
+    password_hash: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ def _make(
     _open_sandbox(world, act, merchant)
     for most in world.merchants_held:
         world.merchants_held[most] += 1
-    has_new_password = owner is not None and _own(world, act, merchant_id, owner)
-    return NewMerchant(merchant, secret_key, has_new_password)
+    password_hash = None if owner is None else _own(world, act, merchant_id, owner)
+    return NewMerchant(merchant, secret_key, password_hash)
 
 
 def _open_sandbox(world: World, act: Act, merchant: MerchantSettings) -> None:
@@ -181,13 +181,13 @@ def _open_sandbox(world: World, act: Act, merchant: MerchantSettings) -> None:
     add_first_key(world, act.actor, account, sandbox_key(world.digest, account))
 
 
-def _own(world: World, act: Act, merchant_id: str, owner: NewOwner) -> bool:
-    """Makes somebody the owner; returns whether they have a new password."""
-    has_new_password = False
+def _own(world: World, act: Act, merchant_id: str, owner: NewOwner) -> str | None:
+    """Makes somebody the owner; returns the hash of a new password."""
+    password_hash = None
     if owner.login is not None:
         enrolled = enrol(world, act, owner.email, owner.login)
         assert not isinstance(enrolled, Refusal)  # checked before anything was made
-        has_new_password = enrolled.has_new_password
+        password_hash = owner.login.password_hash if enrolled.has_new_password else None
     world.members[merchant_id] = {}
     join(world, act, merchant_id, owner.email, "owner")
-    return has_new_password
+    return password_hash

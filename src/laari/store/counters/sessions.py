@@ -153,31 +153,42 @@ async def open_for(
     *,
     opened: Opened = NOWHERE,
 ) -> str | None:
-    """Opens a session and returns its token; None if the password was changed meanwhile.
+    """Opens a session and returns its token.
 
-    The session of a person with a second factor is half-open, unless the factor was checked too.
+    None if the password was changed, or the passkey ended, after the proof was read. The session
+    of a person with a second factor is half-open, unless the factor was checked too.
     """
-    token = new_secret("")
-    table, _, column = table_of(whose)
-    due = _HAS_FACTOR if isinstance(whose, PersonId) and not proof.with_factor else "false"
-    whole, half = _whole(master, token), _half(master, token)
-    made = await connection.fetchval(
-        # The lock makes a change of the password wait for this, or this for the change.
-        f"WITH login AS (SELECT id FROM {table} WHERE id = $1 AND password_hash = $3 FOR SHARE) "
-        f"INSERT INTO sessions ({column}, created_at, authenticated_at, seen_at, address, device, "
-        "page, factor_due, digest, binding) SELECT id, $2, $2, $2, $4, $5, $6, due, "
-        "CASE WHEN due THEN $7::bytea ELSE $8 END, CASE WHEN due THEN $9::bytea ELSE $10 END "
-        f"FROM login p CROSS JOIN LATERAL (SELECT {due}) AS factor (due) RETURNING true",
-        whose.id,
-        now,
-        proof.password_hash,
-        *opened,
-        half,
-        whole,
-        _bind(master, half, whose, opened.page),
-        _bind(master, whole, whose, opened.page),
-    )
-    return token if made else None
+    async with connection.transaction():
+        table, _, column = table_of(whose)
+        # A change of a secret waits for this lock, and ends the session; or this waits for the
+        # change. So what follows is a statement of its own, which sees the change.
+        held = await connection.fetchval(
+            f"SELECT true FROM {table} WHERE id = $1 AND password_hash = $2 FOR SHARE",
+            whose.id,
+            proof.password_hash,
+        )
+        if held is None:
+            return None
+        token = new_secret("")
+        due = _HAS_FACTOR if isinstance(whose, PersonId) and not proof.with_factor else "false"
+        whole, half = _whole(master, token), _half(master, token)
+        made = await connection.fetchval(
+            f"INSERT INTO sessions ({column}, created_at, authenticated_at, seen_at, address, "
+            "device, page, factor_due, digest, binding) SELECT id, $2, $2, $2, $4, $5, $6, due, "
+            "CASE WHEN due THEN $7::bytea ELSE $8 END, CASE WHEN due THEN $9::bytea ELSE $10 END "
+            f"FROM {table} p CROSS JOIN LATERAL (SELECT {due}) AS factor (due) WHERE id = $1 "
+            "AND ($3::uuid IS NULL OR EXISTS (SELECT FROM passkeys k WHERE k.id = $3 "
+            "AND k.customer_id = $1 AND k.ended_at IS NULL)) RETURNING true",
+            whose.id,
+            now,
+            proof.passkey,
+            *opened,
+            half,
+            whole,
+            _bind(master, half, whose, opened.page),
+            _bind(master, whole, whose, opened.page),
+        )
+        return token if made else None
 
 
 async def half_open(

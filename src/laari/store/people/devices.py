@@ -1,7 +1,6 @@
 """Sessions on devices that the person has not used before: a notice goes with them."""
 
 from datetime import datetime
-from uuid import UUID
 
 from asyncpg import Connection
 
@@ -30,24 +29,9 @@ async def open_session(
     the password was changed, or the passkey ended, after the proof was read.
     """
     async with connection.transaction():
-        if proof.passkey is not None and not await _hold(connection, proof.passkey):
-            return None
         token = await sessions.open_for(connection, master, whose, now, proof, opened=opened)
         to = await notices.reached(connection, whose, channels) if token and channels else None
         if to is not None and to.proven:
             content = DeviceContent(opened.device or UNKNOWN, opened.address or UNKNOWN, now)
             await notices.write(connection, master, to, "new_device", content, now=now)
         return token
-
-
-async def _hold(connection: Connection, passkey: UUID) -> bool:
-    """Whether the passkey is in use. Its end, which ends sessions too, waits for this transaction.
-
-    The customer is locked first, as by a command.
-    """
-    found = await connection.fetchval(
-        "SELECT true FROM passkeys k JOIN customers c ON c.id = k.customer_id "
-        "WHERE k.id = $1 AND k.ended_at IS NULL FOR SHARE OF c, k",
-        passkey,
-    )
-    return found is not None

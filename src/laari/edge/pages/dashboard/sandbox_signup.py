@@ -60,11 +60,10 @@ async def sign_up(request: SignUpRequest) -> Reply:
         raise RefusedForm.of(made)
     login = await request.backend.ask(logins.of_person, email)
     assert login is not None  # the merchant was made a moment ago
-    await request.start_session(login.whose, Proof(login.password_hash or ""))
-    remember_browser(request, login)
-    stopped = await request.open(
-        made.merchant.id, "sandbox"
-    )  # if the password was changed in this moment
+    # With the hash that was made here: an invitation may have replaced it since.
+    if await request.start_session(login.whose, Proof(made.password_hash or "")):
+        remember_browser(request, login)
+    stopped = await request.open(made.merchant.id, "sandbox")  # to the log-in, if it was replaced
     return stopped or await overview.show(request, secret_key=made.secret_key)
 
 
