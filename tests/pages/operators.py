@@ -1,5 +1,6 @@
 """People of the operator, logged in without a browser or with one."""
 
+import re
 import secrets
 from typing import Any
 
@@ -69,6 +70,12 @@ class Desk:
         parts |= {name: (None, text) for name, text in fields.items()}
         parts |= {name: (f"{name}.csv", content) for name, content in files.items()}
         return self.http.post(f"/operator{path}", files=parts, follow_redirects=True)
+
+    def moved(self, page: str) -> str:
+        """The person's movements so far, as a form of the page names them."""
+        found = re.search(r'name="moved" value="(\d+)"', self.get(page).text)
+        assert found is not None
+        return found[1]
 
     @property
     def token(self) -> str:

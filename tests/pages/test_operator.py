@@ -5,6 +5,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
@@ -480,6 +481,30 @@ async def test_money_is_moved_by_finance(service: Service) -> None:
     [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
     assert row["balance"] == -1
     assert slip in finance.get("/money").text
+
+
+MONEY = "/operator/money"
+
+
+async def test_one_top_up_or_correction_sent_eight_times_at_once_acts_once(
+    service: Service,
+) -> None:
+    finance = await desk_of(service, "finance")  # who has moved no money yet
+    for kind in ("topup", "adjustment"):
+        customer = await new_customer(service, balance=0)
+        form = {"kind": kind, "account": str(customer.account), "amount": "10", "details": "Cash"}
+        form["moved"] = finance.moved("/money")
+        form["form_token"] = finance.token
+        with ThreadPoolExecutor(8) as pool:
+            answers = [
+                *pool.map(lambda _, sent=form: finance.http.post(MONEY, data=sent), range(8))
+            ]
+        done = [answer for answer in answers if answer.status_code == 303]
+        refused = {answer.status_code for answer in answers if answer not in done}
+        assert len(done) == 1
+        assert refused <= {409, 503}  # a person has one long page at a time
+        [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+        assert row["balance"] == 1_000
 
 
 @pytest.mark.ci

@@ -76,7 +76,7 @@ MERCHANT: list[tuple[str, dict[str, str], str]] = [
     ("fees", {**WHY, **FEES, "first_day": str(LATER)}, "fees.schedule"),
     ("cancel-fees", {"starts_at": start_of(LATER).isoformat()}, "fees.cancel"),
     ("password-link", {"email": "boat@shop.example"}, "password_link.issue"),
-    ("funds", {**WHY, "kind": "correct", "amount": "5", "earlier": "0"}, "merchant.adjust"),
+    ("funds", {**WHY, "kind": "correct", "amount": "5"}, "merchant.adjust"),
     ("payout-terms", {"payout_minimum": "5", "payout_fee": "0"}, "payout_terms.change"),
     ("bank", {"holder": "Ali", "bank": "BML", "number": "7730000099999"}, "bank_account.add"),
     ("rename", {"name": "Bodu Boat"}, "merchant.rename"),

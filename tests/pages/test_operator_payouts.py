@@ -81,7 +81,7 @@ async def test_a_preview_shows_amounts_and_reasons(bank_service: Service, financ
     finance.send(
         f"/merchants/{paused.id}", "/payout-terms", **terms, paused_reason="Documents missing"
     )
-    correction = {"kind": "correct", "amount": "-2.50", "reason": "Chargeback", "earlier": "0"}
+    correction = {"kind": "correct", "amount": "-2.50", "reason": "Chargeback"}
     finance.send(f"/merchants/{negative.id}", "/funds", **correction, below_zero="on")
     shown = finance.get("/payouts/preview", day=str(yesterday())).text
     paid, left = shown.split('id="left"')
@@ -276,10 +276,10 @@ async def test_an_old_log_in_enters_the_password_again(
         (page, "/approve", {}),
         (page, "/cancel", {}),
         ("/payouts/preview", "", {"day": str(yesterday())}),
-        (merchant, "/funds", {"kind": "hold", "amount": "1", "reason": "x", "earlier": "0"}),
+        (merchant, "/funds", {"kind": "hold", "amount": "1", "reason": "x"}),
         (merchant, "/payout-terms", {"payout_minimum": "1", "payout_fee": "0"}),
         ("/float", "", {"day": str(yesterday()), "bank_closing": "1", "note": "x"}),
-        ("/float/sweep", "", {"amount": "1", "last": "0"}),
+        ("/float/sweep", "", {"amount": "1"}),
         ("/bank/return", "", {"reference": "FT"}),
     ]
     for where, action, fields in forms:
@@ -299,22 +299,23 @@ async def test_money_is_held_released_and_corrected(bank_service: Service, finan
     shop = await paid_shop(bank_service, 30_000)
     page = f"/merchants/{shop.id}"
 
-    def move(earlier: int, kind: str, moved: str, **more: str) -> Any:
-        fields = {"kind": kind, "amount": moved, "reason": "Dispute <i>7</i>", **more}
-        return finance.send(page, "/funds", earlier=str(earlier), **fields)
+    def move(kind: str, amount: str, **more: str) -> Any:
+        fields = {"kind": kind, "amount": amount, "reason": "Dispute <i>7</i>", **more}
+        return finance.send(page, "/funds", **fields)
 
-    for kind, moved in (("hold", "x"), ("hold", "0"), ("hold", "-1"), ("steal", "1")):
-        assert move(0, kind, moved).status_code == 422
-    assert move(0, "hold", "1", reason="").status_code == 422
-    assert "Only MVR 300.00 are available." in move(0, "hold", "300.01").text
-    assert "The balance is changed" in move(0, "hold", "100.00").text
-    again = move(0, "hold", "100.00")  # sent twice
+    for kind, amount in (("hold", "x"), ("hold", "0"), ("hold", "-1"), ("steal", "1")):
+        assert move(kind, amount).status_code == 422
+    assert move("hold", "1", reason="").status_code == 422
+    assert "Only MVR 300.00 are available." in move("hold", "300.01").text
+    seen = finance.moved(page)
+    assert "The balance is changed" in move("hold", "100.00", moved=seen).text
+    again = move("hold", "100.00", moved=seen)  # sent twice
     assert again.status_code == 409
     assert "decide again" in again.text
-    assert "Only MVR 100.00 are held." in move(1, "release", "100.01").text
-    assert "is changed" in move(1, "release", "40").text
-    assert move(2, "correct", "-240.01").status_code == 409
-    assert "is changed" in move(2, "correct", "-240.01", below_zero="on").text
+    assert "Only MVR 100.00 are held." in move("release", "100.01").text
+    assert "is changed" in move("release", "40").text
+    assert move("correct", "-240.01").status_code == 409
+    assert "is changed" in move("correct", "-240.01", below_zero="on").text
     found = await balance_of(shop)
     assert (found.available, found.held) == (-1, 6_000)
     rows = bank_service.execute(
@@ -335,7 +336,8 @@ async def test_one_form_sent_eight_times_at_once_acts_once(
     bank_service: Service, finance: Desk
 ) -> None:
     shop = await paid_shop(bank_service, 30_000)
-    fields = {"kind": "hold", "amount": "10", "reason": "Dispute", "earlier": "0"}
+    fields = {"kind": "hold", "amount": "10", "reason": "Dispute"}
+    fields["moved"] = finance.moved(f"/merchants/{shop.id}")
     with ThreadPoolExecutor(8) as pool:
         answers = list(
             pool.map(

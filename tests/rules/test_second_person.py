@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from laari.rules.actors import Actor
-from laari.rules.banking.second_person import is_same_person, moved_alone, person, waits
+from laari.rules.banking.second_person import is_same_person, on_day, person, waits
 from laari.rules.records.second_person import PersonDay
 
 ANN = Actor("operator", "ann@laari.test", "finance")
@@ -41,8 +41,9 @@ def test_a_person_is_the_same_in_other_letters_and_from_the_other_interface() ->
 
 
 def test_a_clock_that_is_behind_does_not_begin_the_day_again() -> None:
-    counted = PersonDay(person(ANN), TODAY, 70)
-    assert moved_alone(None, TODAY) is None
-    assert moved_alone(counted, TODAY) == counted
-    assert moved_alone(counted, date(2026, 11, 17)) == counted
-    assert moved_alone(counted, date(2026, 11, 19)) is None
+    counted = PersonDay(person(ANN), TODAY, 70, movements=3)
+    assert on_day(counted, TODAY) == counted
+    assert on_day(counted, date(2026, 11, 17)) == counted
+    assert on_day(counted, date(2026, 11, 19)) == PersonDay(
+        person(ANN), date(2026, 11, 19), 0, movements=3
+    )

@@ -42,7 +42,7 @@ async def make(shop: Shop, movement: PendingMovement, actor: Actor = BEA) -> Any
 
 
 async def alone(shop: Shop) -> dict[str, int]:
-    rows = await shop.connection.fetch("SELECT person, alone FROM person_days")
+    rows = await shop.connection.fetch("SELECT person, alone FROM person_days WHERE alone > 0")
     return {row["person"]: row["alone"] for row in rows}
 
 

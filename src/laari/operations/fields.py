@@ -245,3 +245,7 @@ def flag(name: str, about: str) -> Field:
 
 def seen(name: str) -> Field:
     return Field(name, Seen(), of_page=True)
+
+
+# The person's movements that the page showed (laari.rules.banking.second_person).
+MOVED = Field("moved", Seen(), required="never", of_page=True)

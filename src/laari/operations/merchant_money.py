@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from laari.operations.fields import Amount, Field, Switch, Text, flag, reason, seen
+from laari.operations.fields import MOVED, Amount, Field, Switch, Text, flag, reason
 from laari.operations.merchants import TENANT
 from laari.operations.operation import Operation, Otherwise, Shape, command, plain
 from laari.operations.payouts import merchant_shape, payout_shape
@@ -37,9 +37,9 @@ def _moving(
     amount: int,
     reason: str,
     below_zero: bool = False,
-    earlier: int | None = None,
+    moved: int | None = None,
 ) -> MoveFunds:
-    return MoveFunds(tenant.id, actor, kind, amount, reason, below_zero, earlier)
+    return MoveFunds(tenant.id, actor, kind, amount, reason, below_zero, if_moved=moved)
 
 
 async def _shape(ask: Ask, tenant: Tenant, after: Funds) -> Shape:
@@ -50,7 +50,7 @@ HOLD = Operation(
     "merchant.hold",
     needs="payouts.run",
     subject=TENANT,
-    fields=(_AMOUNT, _REASON, seen("earlier")),
+    fields=(_AMOUNT, _REASON, MOVED),
     run=command(partial(_moving, "hold")),
     shape=_shape,
     done="The balance is changed.",
@@ -63,7 +63,7 @@ RELEASE = Operation(
     "merchant.release",
     needs="payouts.run",
     subject=TENANT,
-    fields=(_AMOUNT, _REASON, seen("earlier")),
+    fields=(_AMOUNT, _REASON, MOVED),
     run=command(partial(_moving, "release")),
     shape=_shape,
     done="The balance is changed.",
@@ -77,7 +77,7 @@ CORRECT = Operation(
         Field("amount", Amount(-MAX_MONEY, MAX_MONEY), positional=True, typed="laari"),
         _REASON,
         flag("below_zero", "Allow a negative balance."),
-        seen("earlier"),
+        MOVED,
     ),
     run=command(partial(_moving, "merchant_adjustment")),
     shape=_shape,
@@ -209,8 +209,8 @@ ADD_BANK = Operation(
 # == Earned fees ==================================================================================
 
 
-def _sweep(actor: Actor, amount: int, last: int | None = None) -> SweepFees:
-    return SweepFees(actor, "live", amount, last)
+def _sweep(actor: Actor, amount: int, moved: int | None = None) -> SweepFees:
+    return SweepFees(actor, "live", amount, if_moved=moved)
 
 
 async def _swept_shape(ask: Ask, subject: None, swept: FeeSweep) -> Shape:
@@ -221,7 +221,7 @@ async def _swept_shape(ask: Ask, subject: None, swept: FeeSweep) -> Shape:
 SWEEP: Operation[None] = Operation(
     "fees.sweep",
     needs="payouts.run",
-    fields=(_AMOUNT, seen("last")),
+    fields=(_AMOUNT, MOVED),
     run=command(_sweep),
     shape=_swept_shape,
     done="The sweep is recorded.",

@@ -3,7 +3,7 @@
 from asyncpg import Connection
 from msgspec.structs import asdict
 
-from laari.operations.fields import Account, Amount, Field, Text, flag, seen
+from laari.operations.fields import MOVED, Account, Amount, Field, Text, flag, seen
 from laari.operations.operation import Context, Operation, Otherwise, Shape, Subject, command, plain
 from laari.operations.payouts import payout_shape
 from laari.rules.actors import Actor
@@ -53,13 +53,28 @@ async def _moved_shape(ask: Ask, holder: Holder, moved: MovedMoney) -> Shape:
 
 
 async def _top_up(
-    context: Context, holder: Holder, amount: int, details: str | None, slip: str | None
+    context: Context,
+    holder: Holder,
+    *,
+    amount: int,
+    details: str | None,
+    slip: str | None,
+    moved: int | None = None,
 ) -> object:
     if details is None:
         details = "Top-up by the operator" if slip is None else f"Bank transfer {slip}"
     tenant = await context.ask(tenants.of_wallet, holder.account)
     return await context.submit(
-        MoveMoney(context.actor, tenant, holder.account, "topup", amount, details, slip=slip)
+        MoveMoney(
+            context.actor,
+            tenant,
+            holder.account,
+            "topup",
+            amount,
+            details=details,
+            slip=slip,
+            if_moved=moved,
+        )
     )
 
 
@@ -76,6 +91,7 @@ TOP_UP = Operation(
             "Reference of the bank transfer. If used again, shows its top-up and adds no money.",
             "never",
         ),
+        MOVED,
     ),
     run=_top_up,
     shape=_moved_shape,
@@ -88,7 +104,13 @@ TOP_UP = Operation(
 
 
 async def _adjust(
-    context: Context, holder: Holder, amount: int, details: str, below_zero: bool
+    context: Context,
+    holder: Holder,
+    *,
+    amount: int,
+    details: str,
+    below_zero: bool,
+    moved: int | None = None,
 ) -> object:
     tenant = await context.ask(tenants.of_wallet, holder.account)
     return await context.submit(
@@ -98,8 +120,9 @@ async def _adjust(
             holder.account,
             "adjustment",
             amount,
-            details,
+            details=details,
             below_zero=below_zero,
+            if_moved=moved,
         )
     )
 
@@ -112,6 +135,7 @@ ADJUST = Operation(
         Field("amount", Amount(-MAX_MONEY, MAX_MONEY), positional=True, typed="laari"),
         Field("details", Text(MAX_REASON), "Shown in the wallet's history.", typed="reason"),
         flag("below_zero", "Allow a negative balance."),
+        MOVED,
     ),
     run=_adjust,
     shape=_moved_shape,

@@ -291,7 +291,7 @@ class World:
         changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
-    # What a person moved alone: its lock lets only one of their movements be decided at a time.
+    # What a person moved: its lock lets only one of their movements be decided at a time.
     person_days = Table[str, PersonDay](
         PersonDay,
         "person_days",
@@ -346,8 +346,6 @@ class World:
     # The available balance of a tenant, without the transfers of this batch, and the held one.
     balances = Lookup[int, int]()
     held = Lookup[int, int]()
-    # Holds, releases and corrections of a tenant, without those of this batch.
-    fund_movement_counts = Lookup[int, int]()
     # The money of a tenant for a payout up to a cut-off, or up to now (None).
     dues = Lookup[DueKey, Due]()
     payout_terms = Table[int, PayoutTerms](

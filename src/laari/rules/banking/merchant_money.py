@@ -31,8 +31,7 @@ class MoveFunds(Controlled[Funds]):
     """Holds or releases money of a merchant, or corrects its balance, with a reason.
 
     A hold takes only money that is available, and a release only money that is held. A correction
-    may be negative; it stops at zero unless `below_zero` allows less. A form names the number of
-    earlier movements that its page showed: sent twice, it acts once.
+    may be negative; it stops at zero unless `below_zero` allows less.
     """
 
     tenant_id: int
@@ -41,13 +40,11 @@ class MoveFunds(Controlled[Funds]):
     amount: int
     reason: str
     below_zero: bool = False
-    if_earlier: int | None = None
+    if_moved: int | None = None
 
     def rows(self, needs: Needs) -> None:
         needs.read(World.tenants, self.tenant_id)
         needs.outgoing(self.tenant_id)
-        if self.if_earlier is not None:
-            needs.read(World.fund_movement_counts, self.tenant_id)
 
     def busy(self) -> Refusal:
         return refuse("conflict", "Another command is changing this balance.")
@@ -59,9 +56,6 @@ class MoveFunds(Controlled[Funds]):
         is_correction = self.kind == "merchant_adjustment"
         if not 0 < (abs(amount) if is_correction else amount) <= MAX_MONEY:
             return invalid("amount", "The amount is not valid.")
-        if self.if_earlier not in (None, self._earlier(world)):
-            message = "This money was moved meanwhile. Look at the balance, and decide again."
-            return refuse("conflict", message)
         available, held = ledger.available(world, tenant), ledger.held(world, tenant)
         after = self._after(Funds(available, held))
         if after.available < 0 and after.available < available and not self.below_zero:
@@ -102,11 +96,6 @@ class MoveFunds(Controlled[Funds]):
         )
         return Booked(after, tid)
 
-    def _earlier(self, world: World) -> int:
-        """The movements of this tenant, those of this batch included."""
-        made = sum(each.tenant_id == self.tenant_id for each in world.fund_movements)
-        return world.fund_movement_counts.get(self.tenant_id, 0) + made
-
     def _after(self, funds: Funds) -> Funds:
         match self.kind:
             case "hold":
@@ -135,23 +124,18 @@ class MoveFunds(Controlled[Funds]):
 
 @dataclass(frozen=True, slots=True)
 class SweepFees(Controlled[FeeSweep]):
-    """The operator takes earned fees out of the bank account; never more than there are.
-
-    A form names the last sweep that its page showed: sent twice, it acts once.
-    """
+    """The operator takes earned fees out of the bank account; never more than there are."""
 
     actor: Actor
     mode: Mode
     amount: int
-    if_last: int | None = None
+    if_moved: int | None = None
 
     def rows(self, needs: Needs) -> None:
         needs.read(World.earned_fees, self.mode)
 
     def prepare(self, world: World) -> Prepared[FeeSweep] | Refusal:
         fees = world.earned_fees[self.mode]
-        if self.if_last not in (None, fees.last_sweep):
-            return refuse("conflict", "Fees were swept since. Look at the fees, and decide again.")
         if not 0 < self.amount <= fees.balance:
             message = f"The fees are MVR {rufiyaa(fees.balance)}."
             return refuse("insufficient_merchant_balance", message)

@@ -12,6 +12,8 @@ from datetime import date
 from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from laari.rules import ids
 from laari.rules.actors import Actor, written
 from laari.rules.calendar import local_day
@@ -26,6 +28,8 @@ from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 
 T = TypeVar("T")
+
+MOVED_SINCE = "You moved money since this page was shown. Look at the movements, and decide again."
 
 
 def person(actor: Actor) -> str:
@@ -48,9 +52,9 @@ def is_same_person(name: str, actor: Actor) -> bool:
     return one == other
 
 
-def moved_alone(counted: PersonDay | None, today: date) -> PersonDay | None:
-    """The sum that still counts today. A clock that is behind does not begin a day again."""
-    return counted if counted is not None and counted.day >= today else None
+def on_day(counted: PersonDay, today: date) -> PersonDay:
+    """The person's sum of today. A clock that is behind does not begin a day again."""
+    return counted if counted.day >= today else replace(counted, day=today, alone=0)
 
 
 def waits(amount: int, alone: int, above: int | None) -> bool:
@@ -97,10 +101,14 @@ class Prepared(Generic[T]):
 
 
 class Controlled(Command[T | PendingMovement]):
-    """A command for which the rule holds: its result is either done or waits."""
+    """A command for which the rule holds: its result is either done or waits.
+
+    A form that nothing else lets act only once names the person's movements that its page showed.
+    """
 
     __slots__ = ()
     actor: Actor
+    if_moved: int | None = None
 
     @abstractmethod
     def rows(self, needs: Needs) -> None:
@@ -118,28 +126,36 @@ class Controlled(Command[T | PendingMovement]):
         prepared = self.prepare(world)
         if not isinstance(prepared, Prepared):
             return prepared
+        known = _today(world, self.actor)
+        if self.if_moved not in (None, known.movements):
+            return refuse("conflict", MOVED_SINCE)
+        counted = replace(known, movements=known.movements + 1)
         asked, above = prepared.asked, world.second_operator_above
-        counted = None
         if asked is not None and asked.mode == "live" and above is not None:
-            counted = _with_amount(world, self.actor, asked.amount)
-            if asked.always or counted is None:
-                return wait(world, self.actor, asked)
+            if asked.always or waits(asked.amount, known.alone, above):
+                waiting = wait(world, self.actor, asked)
+                if not isinstance(waiting, Refusal):
+                    _count(world, counted)
+                return waiting
+            counted = replace(counted, alone=counted.alone + abs(asked.amount))
         booked = prepared.book()
         if isinstance(booked, Refusal):
             return booked
-        if counted is not None:
-            _count(world, counted)
+        _count(world, counted)
         return booked.result
+
+
+def _today(world: World, actor: Actor) -> PersonDay:
+    who, today = person(actor), local_day(world.now)
+    return on_day(world.person_days.get(who) or PersonDay(who, today, 0), today)
 
 
 def _with_amount(world: World, actor: Actor, amount: int) -> PersonDay | None:
     """The person's sum of the day with this amount; None if that needs a second person."""
-    who, today = person(actor), local_day(world.now)
-    counted = moved_alone(world.person_days.get(who), today)
-    alone = 0 if counted is None else counted.alone
-    if waits(amount, alone, world.second_operator_above):
+    known = _today(world, actor)
+    if waits(amount, known.alone, world.second_operator_above):
         return None
-    return PersonDay(who, today if counted is None else counted.day, alone + abs(amount))
+    return replace(known, alone=known.alone + abs(amount))
 
 
 def count_alone(world: World, actor: Actor, amount: int) -> bool:

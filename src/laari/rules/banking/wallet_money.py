@@ -87,6 +87,7 @@ class MoveMoney(Controlled[MovedMoney]):
     details: str
     slip: str | None = None
     below_zero: bool = False
+    if_moved: int | None = None
 
     def rows(self, needs: Needs) -> None:
         needs.lock(World.wallets, self.account)

@@ -10,12 +10,13 @@ from laari.rules.records.payments import RefundReason
 
 
 class PersonDay(Struct, frozen=True):
-    """The sum that a person of the operator moved alone on a day."""
+    """The sum that a person of the operator moved alone on a day, and their movements so far."""
 
     person: str
     # These change after creation:
     day: date
     alone: int
+    movements: int = 0  # also those that wait or are of a sandbox
 
 
 PendingMovementKind = Literal[

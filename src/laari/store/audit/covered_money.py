@@ -81,7 +81,7 @@ TABLES = {
             "status decided_at decided_by reason tid",
         ),
     ),
-    "person_days": Covered(kept=Kept("person", "person day alone")),
+    "person_days": Covered(kept=Kept("person", "person day alone movements")),
     "record_changes": Covered(sealed="id record key before after xid"),
     "till_closings": Covered(
         kept=Kept(

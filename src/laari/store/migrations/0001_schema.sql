@@ -1400,7 +1400,10 @@ REVOKE UPDATE, DELETE, TRUNCATE ON float_signoffs FROM PUBLIC;
 CREATE TABLE person_days (
     person text COLLATE "C" PRIMARY KEY CHECK (person <> ''),
     day date NOT NULL,  -- in Maldivian time
-    alone bigint NOT NULL CHECK (alone >= 0)
+    alone bigint NOT NULL CHECK (alone >= 0),
+    -- All that the person ever moved or asked for, in both modes: a form that names the number that
+    -- its page showed acts once.
+    movements bigint NOT NULL CHECK (movements >= 0)
 );
 
 -- Movements above the limit wait here for a second person. The movement itself is one transaction

@@ -27,6 +27,7 @@ async def show(request: OperatorRequest) -> Reply:
         "float.html",
         found=await request.backend.ask(float_of, day),
         fees=(await request.backend.ask(reads.earned_fees, ["live"]))["live"],
+        moved=await request.movements_made(),
         ended=has_ended(day, request.now),
         before=day - timedelta(days=1),
         after=day + timedelta(days=1),

@@ -63,7 +63,7 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
         mode=mode,
         max_payment=tenant.max_payment,
         payout_terms=await ask(payouts.terms, tenant.id),
-        earlier=(await ask(balances.movement_counts, [tenant.id]))[tenant.id],
+        moved=await request.movements_made(),
         bank_account=in_effect(accounts, request.now),
         next_accounts=coming(accounts, request.now),
         application=application,

@@ -13,10 +13,12 @@ from laari.edge.pages.routes import NO_OPERATION, PageRoute
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.operations.every import OPERATIONS
+from laari.rules.banking.second_person import person
 from laari.rules.people.password_links import HandOverPasswordLink
 from laari.rules.people.permissions import WITHOUT_PASSWORD, Permission
 from laari.rules.records.people import PersonId, Whose
 from laari.store.counters import sessions
+from laari.store.reads.money import movement_lists
 from laari.store.reads.people import memberships
 from laari.store.reads.people.memberships import Place
 
@@ -76,13 +78,13 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
 
         A person who lost the role is logged out of the desk with the next request.
         """
-        person = await self.find_person()
-        membership = None if person is None else await self.membership_of(person.whose)
-        if person is None or membership is None:
+        found = await self.find_person()
+        membership = None if found is None else await self.membership_of(found.whose)
+        if found is None or membership is None:
             return await self.to_login()
-        self.person, self.membership = person, membership
-        if not access.polled and self.is_unseen(person):
-            await self.note_seen(sessions.note_seen, person, self.now)
+        self.person, self.membership = found, membership
+        if not access.polled and self.is_unseen(found):
+            await self.note_seen(sessions.note_seen, found, self.now)
         return self.check(access)
 
     async def ask_password(self, access: Access) -> Reply | None:
@@ -113,6 +115,10 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
     @property
     def turn_of(self) -> Hashable:
         return self.whose
+
+    async def movements_made(self) -> int:
+        """The person's movements so far. A form that names their number acts only once."""
+        return await self.backend.ask(movement_lists.made_by, person(self.actor))
 
     def back_to(self, address: str, done: str) -> Reply:
         """Redirects to a page of the desk, which says what was done."""

@@ -51,6 +51,7 @@ async def show(request: OperatorRequest) -> Reply:
         waiting=await request.backend.ask(movement_lists.waiting, MOST_LISTED),
         movements=await request.backend.ask(movement_lists.of_day, day, mode, MOST_LISTED),
         limit=limit,
+        moved=await request.movements_made(),
         kinds=KINDS,
         permissions=PERMISSIONS,
         is_own=lambda movement: is_same_person(movement.requested_by, request.actor),

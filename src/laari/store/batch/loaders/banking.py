@@ -55,7 +55,6 @@ async def _load_signoffs(connection: asyncpg.Connection, needs: Needs, world: Wo
 LOADERS: dict[object, Loader] = {
     World.balances: _load_balances,
     World.held: _load_nothing,
-    World.fund_movement_counts: by_query(World.fund_movement_counts, balances.movement_counts),
     World.dues: _load_dues,
     World.bank_accounts: by_query(World.bank_accounts, payouts.bank_accounts),
     World.paid_accounts: by_query(World.paid_accounts, payouts.paid_accounts),

@@ -76,16 +76,6 @@ async def of_merchant(connection: Connection, merchant_id: str) -> dict[Mode, Ba
     return found
 
 
-async def movement_counts(connection: Connection, tenant_ids: Collection[int]) -> dict[int, int]:
-    """The number of holds, releases and corrections of each of these tenants."""
-    rows = await connection.fetch(
-        "SELECT tenant_id, count(*) FROM fund_movements WHERE tenant_id = ANY($1) "
-        "GROUP BY tenant_id",
-        list(tenant_ids),
-    )
-    return dict.fromkeys(tenant_ids, 0) | dict(rows)
-
-
 async def funds_of(connection: Connection, tenant_id: int) -> MerchantFunds:
     """How far the balance may fall; without a lock, so only for showing it."""
     return FUNDS.read(await connection.fetchrow(FUNDS.read_by_key, [tenant_id]))

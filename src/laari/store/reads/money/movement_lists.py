@@ -62,6 +62,12 @@ async def waiting(connection: Connection, most: int) -> list[Waiting]:
     return await _with_holders(connection, [MOVEMENTS.read(row) for row in rows])
 
 
+async def made_by(connection: Connection, person: str) -> int:
+    """The movements that a person of the operator made or asked for so far."""
+    made = await connection.fetchval("SELECT movements FROM person_days WHERE person = $1", person)
+    return made or 0
+
+
 async def by_id(connection: Connection, movement_id: UUID) -> Waiting | None:
     """A movement that waits or was decided."""
     rows = await connection.fetch(MOVEMENTS.read_by_key, [movement_id])
