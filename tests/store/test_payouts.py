@@ -378,6 +378,32 @@ async def test_the_fee_of_a_cancelled_payout_is_not_earned(dsn: str) -> None:
         assert await shop.differences() == []
 
 
+@pytest.mark.parametrize("added_up", [False, True])
+async def test_fees_that_nobody_has_paid_cannot_be_swept(dsn: str, added_up: bool) -> None:
+    """A customer and a shop pay and refund the same money: its fees are owed, not earned."""
+    async with a_shop(dsn) as shop:
+        await shop.pay(10_000)
+        for _ in range(3):
+            payment = await shop.pay(10_000)
+            await shop.refund(payment.id)
+        if added_up:
+            await shop.add_up()
+        available = (await shop.balance()).available
+        assert available == 9_900 - 3 * 100
+        await shop.funds("hold", 9_500)  # held money covers what is owed
+        fees = (await bank.earned_fees(shop.connection, ["live"]))["live"]
+        assert (fees.balance, fees.owed) == (400, 0)
+        await shop.funds("release", 9_500)
+        await shop.funds("merchant_adjustment", -available - 250, below_zero=True)
+        fees = (await bank.earned_fees(shop.connection, ["live"]))["live"]
+        assert (fees.balance, fees.owed) == (150, 250)
+        refused = await shop.run(SweepFees(OPERATOR, "live", 151))
+        assert refused.message == (
+            "The fees are MVR 1.50. Merchants owe MVR 2.50 more, which nobody has paid."
+        )
+        assert (await shop.run(SweepFees(OPERATOR, "live", 150))).amount == 150
+
+
 async def test_the_fee_of_a_payout_is_earned_when_it_is_sent(dsn: str) -> None:
     async with a_shop(dsn, fee_bps=0) as shop:
         await bank_account(shop)

@@ -115,7 +115,7 @@ FOUND: dict[str, Any] = {
     "importers": {date(2026, 2, 27): frozenset()},
     "imported_sums": {UUID(int=7): 0},
     "last_withdrawals": {1: 0},
-    "earned_fees": {"live": EarnedFees(0, 0)},
+    "earned_fees": {"live": EarnedFees(0, 0, 0)},
     "run_payouts": {UUID(int=7): ()},
     "payout_orders": {UUID(int=7): ()},
     "wallet_key_counts": {1: KeyCounts(0, 0)},

@@ -174,9 +174,12 @@ def fees() -> None:
 @database_operation
 @needs("statements.read")
 async def show_fees(connection: Connection) -> dict[str, object]:
-    """Show the earned fees that were not swept, in laari."""
+    """Show the earned fees that can be swept, in laari.
+
+    Fees that merchants still owe, after refunds, are shown apart.
+    """
     found = (await reads.earned_fees(connection, ["live"]))["live"]
-    return {"fees": found.balance, "sweeps": found.last_sweep}
+    return {"fees": found.balance, "owed": found.owed, "sweeps": found.last_sweep}
 
 
 add_commands(fees, SWEEP)

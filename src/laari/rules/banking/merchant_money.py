@@ -138,6 +138,8 @@ class SweepFees(Controlled[FeeSweep]):
         fees = world.earned_fees[self.mode]
         if not 0 < self.amount <= fees.balance:
             message = f"The fees are MVR {rufiyaa(fees.balance)}."
+            if fees.owed:
+                message += f" Merchants owe MVR {rufiyaa(fees.owed)} more, which nobody has paid."
             return refuse("insufficient_merchant_balance", message)
         asked = Asked("sweep", self.mode, self.amount, "Earned fees taken out of the bank account")
         return Prepared(asked, lambda: self._sweep(world, fees))
@@ -160,5 +162,5 @@ class SweepFees(Controlled[FeeSweep]):
             before={"fees": fees.balance},
             after={"fees": fees.balance - self.amount},
         )
-        world.earned_fees[self.mode] = EarnedFees(fees.balance - self.amount, number)
+        world.earned_fees[self.mode] = EarnedFees(fees.balance - self.amount, fees.owed, number)
         return Booked(sweep, moved.tid)

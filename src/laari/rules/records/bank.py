@@ -70,9 +70,13 @@ class FeeSweep(Struct, frozen=True):
 
 
 class EarnedFees(Struct, frozen=True):
-    """The balance of the fees, and the number of the last sweep."""
+    """The fees that can be swept, what merchants owe beside them, and the last sweep's number.
+
+    `balance` is negative if merchants came to owe more fees after a sweep.
+    """
 
     balance: int
+    owed: int
     last_sweep: int
 
 
