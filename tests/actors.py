@@ -8,6 +8,8 @@ from laari.rules.actors import Actor
 from tests.acting import acting
 
 PERSON = Actor("person", "aisha@shop.example", "owner")
+# Has every permission, in tests that have no people and no customer who is logged in.
+ANYBODY = Actor("service", "anybody", "admin")
 OPERATOR = Actor("command_line", "tester", "admin")
 MASTER = bytes(32)  # the master key of databases without a service
 

@@ -7,7 +7,7 @@ from laari.rules.banking.bank_accounts import AddBankAccount
 from laari.rules.records.bank_accounts import BankAccount, BankDetails
 from laari.store.batch.inside import decide_inside
 from laari.store.secrets import keys_of
-from tests.actors import MASTER, PERSON
+from tests.actors import ANYBODY, MASTER
 
 
 async def enter(
@@ -17,7 +17,7 @@ async def enter(
     *,
     holder: str = "Seagull Cafe",
     bank: str = "BML",
-    actor: Actor = PERSON,
+    actor: Actor = ANYBODY,
     channels: frozenset[str] = frozenset(),
 ) -> BankAccount:
     """Adds an account of a tenant or a wallet."""

@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.needs import Needs
-from laari.rules.records.bank_accounts import BankAccount
+from laari.rules.records.bank import EarnedFees
+from laari.rules.records.bank_accounts import AccountOwner, BankAccount
 from laari.rules.records.ledger import Transfer
 from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.merchants import MerchantActivity
@@ -37,6 +38,7 @@ class Vault:
             each.name: {} for each in REGISTRY if isinstance(each, Table)
         }
         self.transfers: list[Transfer] = []
+        self.members: dict[str | None, dict[str, UUID]] = {}  # by the address, for each merchant
         self.tenants = {
             number: Tenant(number, f"mer_{number}", "Shop", "live", 0, 0, 0, 1, True)
             for number in TENANTS
@@ -68,6 +70,11 @@ class Vault:
         """What a look-up finds; None without a row."""
         finders: dict[str, Callable[[], Any]] = {
             "tenants": lambda: self.tenants.get(key),
+            "members": lambda: self.members.get(key, {}),
+            "account_owners": lambda: AccountOwner(
+                "Aisha", "live", None if key in WALLETS else f"mer_{key}", ()
+            ),
+            "earned_fees": lambda: EarnedFees(BALANCE, 0),
             "balances": lambda: self.of_tenant(key),
             "dues": lambda: Due(self.of_tenant(key[0]), 0, self.now, "1:1:"),
             "last_withdrawals": lambda: max(
@@ -125,6 +132,8 @@ class Vault:
                 found = {key: self._look_up(each.name, key) for key in needs.only_read(each)}
                 held = getattr(world, each.name)
                 held.update({key: value for key, value in found.items() if value is not None})
+                if each is World.balances:
+                    world.held.update(dict.fromkeys(needs.only_read(World.balances), BALANCE))
             if each in needs.locks or each in needs.reads:
                 for follow in needs.followers.get(each, ()):
                     follow(needs, world)

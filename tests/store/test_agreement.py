@@ -50,7 +50,7 @@ from laari.store.reads.money.float_days import float_of
 from laari.store.reads.money.movements import MovementKind
 from tests import shops as shop_commands
 from tests.acting import acting
-from tests.actors import OPERATOR, PERSON
+from tests.actors import ANYBODY, OPERATOR, PERSON
 from tests.making import make_customer, make_merchant
 
 BEGIN = datetime(2026, 1, 30, 18, 58, tzinfo=UTC)  # two minutes before midnight in the Maldives
@@ -171,7 +171,7 @@ class Shop:
     async def withdraw(self, chance: random.Random) -> None:
         """The customer asks for money of the wallet."""
         amount = chance.randrange(1, 30_000)
-        ask = RequestWithdrawal(PERSON, self.payer.account, amount)
+        ask = RequestWithdrawal(ANYBODY, self.payer.account, amount)
         made = await self.history.run(ask, allowed=self.tenant.mode == "sandbox")
         assert isinstance(made, Refusal) == (self.tenant.mode == "sandbox")
         if not isinstance(made, Refusal):
@@ -274,7 +274,7 @@ async def open_shops(dsn: str, history: History) -> list[Shop]:
         runner = BatchRunner(dsn, "http://laari.test", clock=lambda: BEGIN)
         for owner in (live.id, payer.account):
             details = BankDetails("Aisha", "BML", "77112233")
-            await runner.run([AddBankAccount(PERSON, owner, details)], 1.0)
+            await runner.run([AddBankAccount(ANYBODY, owner, details)], 1.0)
         await runner.close()
         await shop_commands.set_terms(connection, live.id, OPERATOR, fee=25)
         topup = await connection.fetchval(

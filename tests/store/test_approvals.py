@@ -26,7 +26,7 @@ from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.payouts import PayoutRun
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import payouts as reads
-from tests.actors import PERSON
+from tests.actors import ANYBODY
 from tests.store.payout_books import Shop, a_shop
 
 ANN = Actor("operator", "ann@laari.test", "finance")
@@ -56,7 +56,7 @@ async def opened(
     shop: Shop, run: Callable[..., Any], amount: int = 700, by: Actor = ANN, at: datetime = NOON
 ) -> PayoutRun:
     """A run with one withdrawal of the shop's customer."""
-    made = await run(RequestWithdrawal(PERSON, shop.payer.account, amount), at)
+    made = await run(RequestWithdrawal(ANYBODY, shop.payer.account, amount), at)
     found = await run(OpenRun(by, "live", DAY), at)
     assert isinstance(found, PayoutRun), found
     joined = await run(JoinRun(by, made.id, found.id), at)
@@ -70,7 +70,7 @@ def account(shop: Shop, actor: Actor, number: str = "1111") -> AddBankAccount:
 
 async def test_a_run_is_never_approved_by_the_person_who_opened_it(dsn: str) -> None:
     async with shop_at(dsn, above=10**9) as (shop, run):
-        await run(account(shop, PERSON))
+        await run(account(shop, ANYBODY))
         found = await opened(shop, run)
         for own in (ANN, Actor("command_line", "ANN@laari.test", "admin")):
             refused = await run(await shop.approval(found.id, own, 10**9))
@@ -147,12 +147,12 @@ async def test_an_account_that_was_changed_after_the_approval_is_not_paid(
     """The approver enters another account after the approval, and waits for 48 hours."""
     later = NOON + timedelta(days=3)
     async with shop_at(dsn, above=10**9) as (shop, run):
-        await run(account(shop, PERSON))
+        await run(account(shop, ANYBODY))
         found = await opened(shop, run)
         await run(await shop.approval(found.id, BEA))
         await run(account(shop, BEA, "6666"), NOON + timedelta(seconds=1))
         if is_stopped:  # by the customer, who enters the account in use again
-            await run(account(shop, PERSON), NOON + timedelta(days=1))
+            await run(account(shop, ANYBODY), NOON + timedelta(days=1))
         sent = await run(SendRun(BEA, found.id, DAY, 10**6), later)
         if is_stopped:
             assert isinstance(sent, Run)
@@ -162,7 +162,7 @@ async def test_an_account_that_was_changed_after_the_approval_is_not_paid(
 
 async def test_only_the_person_who_opened_a_run_adds_to_it(dsn: str) -> None:
     async with shop_at(dsn, above=10**9) as (shop, run):
-        await run(account(shop, PERSON))
+        await run(account(shop, ANYBODY))
         found = await opened(shop, run)
         more = await run(RequestWithdrawal(BEA, shop.payer.account, 90_000))
         refused = await run(JoinRun(BEA, more.id, found.id))
@@ -175,7 +175,7 @@ async def test_only_the_person_who_opened_a_run_adds_to_it(dsn: str) -> None:
 async def test_the_limit_of_one_person_counts_all_runs_of_the_day(dsn: str) -> None:
     limit = 1_000
     async with shop_at(dsn, above=None) as (shop, run):
-        await run(account(shop, PERSON), NOON - timedelta(days=9))
+        await run(account(shop, ANYBODY), NOON - timedelta(days=9))
         first = await opened(shop, run, 600)
         assert isinstance(await run(await shop.approval(first.id, ANN, limit)), Run)
         second = await opened(shop, run, 401)
@@ -193,7 +193,7 @@ async def test_the_limit_of_one_person_counts_all_runs_of_the_day(dsn: str) -> N
 
 async def test_a_run_is_approved_with_the_total_that_the_person_saw(dsn: str) -> None:
     async with shop_at(dsn, above=None) as (shop, run):
-        await run(account(shop, PERSON))
+        await run(account(shop, ANYBODY))
         found = await opened(shop, run)
         refused = await run(await shop.approval(found.id, BEA, total=699))
         assert "The total is MVR 7.00 now." in refused.message
@@ -202,7 +202,7 @@ async def test_a_run_is_approved_with_the_total_that_the_person_saw(dsn: str) ->
 async def test_a_run_is_approved_with_the_payouts_that_the_person_saw(dsn: str) -> None:
     """Another payout of the same amount could have taken the place of one."""
     async with shop_at(dsn, above=0) as (shop, run):
-        await run(account(shop, PERSON))
+        await run(account(shop, ANYBODY))
         found = await opened(shop, run)
         seen = content_of(before := await reads.of_run(shop.connection, found.id))
         await run(CancelPayout(ANN, before[0].id))

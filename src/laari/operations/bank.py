@@ -8,7 +8,7 @@ from laari.operations.fields import Account, Amount, Choice, Day, Field, Text
 from laari.operations.operation import Context, Operation, Shape, command, plain
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_balances import Gap
-from laari.rules.banking.bank_lines import SignFloat
+from laari.rules.banking.bank_lines import ImportLine, SignFloat
 from laari.rules.banking.bank_statement import MAX_REFERENCE, StatementError
 from laari.rules.banking.manual_matches import MatchLine, UnmatchLine
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
@@ -93,7 +93,7 @@ def in_a_sentence(error: StatementError) -> str:
 # The digest names a statement that a face has kept before: a file, or a text on a page.
 IMPORT: Operation[None] = Operation(
     "bank.import",
-    needs="bank.import",
+    needs=ImportLine.permission,
     fields=(Field("digest", Text(64), of_page=True),),
     run=book,
     shape=plain(booked_shape),
@@ -111,7 +111,7 @@ IMPORT: Operation[None] = Operation(
 
 ASSIGN: Operation[None] = Operation(
     "bank.assign",
-    needs="bank.import",
+    needs=AssignLine.permission,
     fields=(_LINE, Field("account", Account(), positional=True)),
     run=command(AssignLine),
     shape=plain(described),
@@ -120,7 +120,7 @@ ASSIGN: Operation[None] = Operation(
 )
 SEND_BACK: Operation[None] = Operation(
     "bank.return",
-    needs="bank.import",
+    needs=SendLineBack.permission,
     fields=(_LINE,),
     run=command(SendLineBack),
     shape=plain(described),
@@ -129,7 +129,7 @@ SEND_BACK: Operation[None] = Operation(
 )
 CHARGE: Operation[None] = Operation(
     "bank.charge",
-    needs="bank.import",
+    needs=ChargeLine.permission,
     fields=(_LINE,),
     run=command(ChargeLine),
     shape=plain(described),
@@ -138,7 +138,7 @@ CHARGE: Operation[None] = Operation(
 )
 UNMATCH: Operation[None] = Operation(
     "bank.unmatch",
-    needs="bank.import",
+    needs=UnmatchLine.permission,
     fields=(_LINE,),
     run=command(UnmatchLine),
     shape=plain(described),
@@ -153,7 +153,7 @@ def _match(actor: Actor, reference: str, kind: BankMovementKind, name: str) -> M
 
 MATCH: Operation[None] = Operation(
     "bank.match",
-    needs="bank.import",
+    needs=MatchLine.permission,
     fields=(
         _LINE,
         Field("kind", Choice(get_args(BankMovementKind)), of_page=True),
@@ -180,7 +180,7 @@ async def _sign(context: Context, day: date, bank_closing: int, note: str | None
 
 SIGN: Operation[None] = Operation(
     "float.sign",
-    needs="bank.import",
+    needs=SignFloat.permission,
     fields=(
         Field("day", Day(), "Day in Maldivian time; yesterday if omitted.", "on pages"),
         Field(

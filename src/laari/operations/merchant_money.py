@@ -48,7 +48,7 @@ async def _shape(ask: Ask, tenant: Tenant, after: Funds) -> Shape:
 
 HOLD = Operation(
     "merchant.hold",
-    needs="payouts.run",
+    needs=MoveFunds.permission,
     subject=TENANT,
     fields=(_AMOUNT, _REASON, MOVED),
     run=command(partial(_moving, "hold")),
@@ -61,7 +61,7 @@ HOLD = Operation(
 )
 RELEASE = Operation(
     "merchant.release",
-    needs="payouts.run",
+    needs=MoveFunds.permission,
     subject=TENANT,
     fields=(_AMOUNT, _REASON, MOVED),
     run=command(partial(_moving, "release")),
@@ -71,7 +71,7 @@ RELEASE = Operation(
 )
 CORRECT = Operation(
     "merchant.adjust",
-    needs="payouts.run",
+    needs=MoveFunds.permission,
     subject=TENANT,
     fields=(
         Field("amount", Amount(-MAX_MONEY, MAX_MONEY), positional=True, typed="laari"),
@@ -107,7 +107,7 @@ def _is_sent(requested: Payout) -> bool:
 
 REQUEST = Operation(
     "payout.request",
-    needs="payouts.run",
+    needs=RequestPayout.permission,
     subject=TENANT,
     fields=(),
     run=command(_request),
@@ -194,7 +194,7 @@ def _add_bank(actor: Actor, tenant: Tenant, holder: str, bank: str, number: str)
 
 ADD_BANK = Operation(
     "merchant.bank",
-    needs="merchants.change",
+    needs=AddBankAccount.for_merchants,
     subject=TENANT,
     fields=BANK_FIELDS,
     run=command(_add_bank),
@@ -220,7 +220,7 @@ async def _swept_shape(ask: Ask, subject: None, swept: FeeSweep) -> Shape:
 
 SWEEP: Operation[None] = Operation(
     "fees.sweep",
-    needs="payouts.run",
+    needs=SweepFees.permission,
     fields=(_AMOUNT, MOVED),
     run=command(_sweep),
     shape=_swept_shape,

@@ -165,7 +165,7 @@ def _is_partly(filled: Filled) -> bool:
 
 PAY_OUT: Operation[None] = Operation(
     "payout.run",
-    needs="payouts.run",
+    needs=OpenRun.permission,
     fields=(Field("day", Day(), "Last day to pay out; yesterday if omitted.", "never"),),
     run=_run,
     done="The payouts are in the run. It waits for approval.",
@@ -206,7 +206,7 @@ async def _approve(
 
 APPROVE = Operation(
     "payout.approve",
-    needs="payouts.run",
+    needs=ApproveRun.permission,
     subject=RUN,
     fields=(
         Field("total", Amount(0, MAX_MONEY), "The total that you checked.", "on pages"),
@@ -239,7 +239,7 @@ async def _send(context: Context, run: PayoutRun) -> object:
 
 SEND = Operation(
     "payout.file",
-    needs="payouts.run",
+    needs=SendRun.permission,
     subject=RUN,
     fields=(),
     run=_send,
@@ -296,7 +296,7 @@ def _is_payout(changed: Run | Payout) -> bool:
 
 CANCEL = Operation(
     "payout.cancel",
-    needs="payouts.run",
+    needs=CancelPayout.permission,
     subject=_named("PAYOUT|RUN"),
     fields=(),
     run=command(_cancel),
@@ -336,7 +336,7 @@ def _listed(outcome: Payout | PendingMovement | Refusal) -> object:
 
 SETTLE = Operation(
     "payout.settle",
-    needs="payouts.run",
+    needs=AnswerPayout.permission,
     subject=_named("PAYOUT|ORDER|RUN"),
     fields=(),
     run=_settle,
@@ -359,7 +359,7 @@ async def _return(context: Context, target: Target, reason: str | None) -> objec
 
 RETURN = Operation(
     "payout.return",
-    needs="payouts.run",
+    needs=AnswerPayout.permission,
     subject=_named("PAYOUT|ORDER"),
     fields=(reason(about="In the bank's words. The shop or the customer reads it."),),
     run=_return,

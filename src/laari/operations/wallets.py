@@ -80,7 +80,7 @@ async def _top_up(
 
 TOP_UP = Operation(
     "wallet.topup",
-    needs="wallets.move",
+    needs=MoveMoney.permission,
     subject=WALLET,
     fields=(
         Field("amount", Amount(1, MAX_MONEY), positional=True, typed="laari"),
@@ -129,7 +129,7 @@ async def _adjust(
 
 ADJUST = Operation(
     "wallet.adjust",
-    needs="wallets.move",
+    needs=MoveMoney.permission,
     subject=WALLET,
     fields=(
         Field("amount", Amount(-MAX_MONEY, MAX_MONEY), positional=True, typed="laari"),
@@ -162,7 +162,7 @@ def _withdrawal_shape(made: Payout) -> Shape:
 
 WITHDRAW = Operation(
     "wallet.withdraw",
-    needs="wallets.move",
+    needs=RequestWithdrawal.permission,
     subject=WALLET,
     fields=(
         Field("amount", Amount(1, MAX_MONEY), positional=True, typed="laari"),
@@ -199,7 +199,7 @@ BANK_FIELDS = (
 )
 ADD_BANK = Operation(
     "wallet.bank",
-    needs="wallets.move",
+    needs=AddBankAccount.permission,
     subject=WALLET,
     fields=BANK_FIELDS,
     run=command(_add_bank),

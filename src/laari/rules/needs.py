@@ -130,6 +130,33 @@ class Needs:
             self.read(World.members, merchant_id)
             self.then(World.members, follow)
 
+    def role(self, merchant_id: str, actor: Actor) -> None:
+        """The present role of a merchant's person, locked. Programs and the operator need nothing.
+
+        The lock is on the membership: payments go on, and who removes the person waits.
+        """
+
+        def follow(needs: Needs, world: World) -> None:
+            person_id = world.members[merchant_id].get(actor.name)
+            if person_id is not None:
+                needs.lock(World.memberships, (person_id, merchant_id))
+
+        if actor.kind == "person":
+            self.read(World.members, merchant_id)
+            self.then(World.members, follow)
+
+    def role_at(self, tenant_id: int, actor: Actor) -> None:
+        """As `role`, for the merchant of a tenant."""
+
+        def follow(needs: Needs, world: World) -> None:
+            tenant = world.tenants.get(tenant_id)
+            if tenant is not None:
+                needs.role(tenant.merchant_id, actor)
+
+        if actor.kind == "person":
+            self.read(World.tenants, tenant_id)
+            self.then(World.tenants, follow)
+
     def till(self, till_id: UUID) -> None:
         """A till with its devices."""
 

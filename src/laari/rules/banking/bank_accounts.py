@@ -8,10 +8,10 @@ import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 from uuid import UUID
 
-from laari.rules.actors import Actor, written
+from laari.rules.actors import Actor, is_themselves, written
 from laari.rules.banking.bank_file import MAX_HOLDER, is_account_number, is_bank_text
 from laari.rules.banking.banks import BANKS, bank_code
 from laari.rules.banking.second_person import (
@@ -26,6 +26,8 @@ from laari.rules.journal import Act, note
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
+from laari.rules.people.present_roles import lacks_now
 from laari.rules.records.bank_accounts import SHOWN_DIGITS, AccountOwner, BankAccount, BankDetails
 from laari.rules.records.messages import MessageKind
 from laari.rules.records.second_person import PendingMovement
@@ -117,6 +119,10 @@ def no_account(accounts: Iterable[BankAccount], now: datetime) -> Refusal:
     return refuse("payout_not_possible", message)
 
 
+def no_owner() -> Refusal:
+    return refuse("not_found", "There is no such merchant or wallet.")
+
+
 def effective_from(
     accounts: Sequence[BankAccount], now: datetime, details: BankDetails, *, by_owner: bool
 ) -> datetime:
@@ -137,9 +143,12 @@ class AddBankAccount(Controlled[BankAccount]):
 
     An operator needs a second person for a holder with another name than the customer. `asked_for`
     is then the movement: its person entered the account, and no other was entered meanwhile. The
-    owners get a notice.
+    owners get a notice. `permission` is for the account of a customer.
     """
 
+    permission = "wallets.move"
+    for_merchants: ClassVar[Permission] = "merchants.change"
+    own_permission: ClassVar[Permission] = "bank.manage"  # of the merchant's people
     actor: Actor
     owner: int
     details: BankDetails
@@ -151,11 +160,23 @@ class AddBankAccount(Controlled[BankAccount]):
             needs.lock(World.wallets, self.owner)
         else:
             needs.lock(World.funds, self.owner)
+            needs.role_at(self.owner, self.actor)
         needs.read(World.bank_accounts, self.owner)
         needs.read(World.account_owners, self.owner)
 
     def busy(self) -> Refusal:
         return refuse("conflict", "Another command is changing this bank account.")
+
+    def forbidden(self, world: World) -> Refusal | None:
+        if self.owner >= FIRST_WALLET_ACCOUNT:
+            wallet = world.wallets.get(self.owner)
+            is_own = wallet is not None and is_themselves(self.actor, wallet.customer_id)
+            return None if is_own else lacks(self.actor, self.permission)
+        owner = world.account_owners.get(self.owner)
+        if owner is None or owner.merchant_id is None:
+            return no_owner()
+        needed = self.for_merchants if self.actor.is_operator else self.own_permission
+        return lacks_now(world, self.actor, owner.merchant_id, needed)
 
     def prepare(self, world: World) -> Prepared[BankAccount] | BankAccount | Refusal:
         refusal = not_valid(self.details)
@@ -163,7 +184,7 @@ class AddBankAccount(Controlled[BankAccount]):
             return refusal
         owner = world.account_owners.get(self.owner)
         if owner is None:
-            return refuse("not_found", "There is no such merchant or wallet.")
+            return no_owner()
         is_wallet = self.owner >= FIRST_WALLET_ACCOUNT
         if is_wallet and owner.mode != "live":
             return refuse("conflict", "Only customers with real money have a bank account.")

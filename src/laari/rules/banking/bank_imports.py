@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 from uuid import UUID
 
 from laari.rules.actors import Actor
@@ -21,6 +21,7 @@ from laari.rules.banking.second_person import (
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.second_person import PendingMovement
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
@@ -110,6 +111,7 @@ class BeginImport(Command[PendingMovement | None]):
     of what the lines become, which the second person confirms too.
     """
 
+    permission: ClassVar[Permission] = "bank.import"
     actor: Actor
     digest: str
     totals: Totals
@@ -120,6 +122,9 @@ class BeginImport(Command[PendingMovement | None]):
         needs_reference(needs, self.digest)
 
     def decide(self, world: World) -> PendingMovement | Refusal | None:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         credited = self.totals.credited
         if not is_above(world, self.actor, credited):
             return None
@@ -138,6 +143,7 @@ class BeginImport(Command[PendingMovement | None]):
 class ConfirmImport(Controlled[None]):
     """The second person allows the lines of a statement; they are booked one by one after it."""
 
+    permission = "bank.import"
     actor: Actor
     movement: PendingMovement
 

@@ -9,7 +9,7 @@ sent before (`laari.rules.banking.manual_matches`).
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -42,6 +42,7 @@ from laari.rules.banking.wallet_money import is_too_large
 from laari.rules.command import Command
 from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.bank import BankLine, BankLineUse, FloatSignoff
 from laari.rules.records.payouts import BankOrder
 from laari.rules.records.wallets import TopupSlip, Transaction
@@ -66,6 +67,7 @@ class ImportLine(Command[Imported]):
     saw that the line would become: it becomes this or nothing.
     """
 
+    permission: ClassVar[Permission] = "bank.import"
     actor: Actor
     line: StatementLine
     movement_id: UUID | None = None
@@ -97,6 +99,9 @@ class ImportLine(Command[Imported]):
         return {mobile: each.account for mobile, each in found.items() if each is not None}
 
     def decide(self, world: World) -> Imported | Refusal:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         known = world.bank_lines.get(self.line.reference)
         if known is not None:
             return self._again(known)
@@ -275,6 +280,7 @@ class SignFloat(Command[FloatSignoff]):
     is on. The same words of the same person again change nothing.
     """
 
+    permission: ClassVar[Permission] = "bank.import"
     actor: Actor
     day: date
     closing: int
@@ -286,6 +292,9 @@ class SignFloat(Command[FloatSignoff]):
         needs.read(World.signoffs, self.day)
 
     def decide(self, world: World) -> FloatSignoff | Refusal:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         if not has_ended(self.day, world.now):
             return refuse("conflict", f"{self.day} has not ended yet.")
         if self.closing != self.bank_closing and self.note is None:

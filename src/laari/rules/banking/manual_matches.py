@@ -1,6 +1,7 @@
 """Lines of the bank's statement that a person matches with movements of the books, and back."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -10,6 +11,7 @@ from laari.rules.banking.open_lines import does_not_wait, no_line
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.bank import BankLine, BankMovementKind
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import MovementKey, World
@@ -23,6 +25,7 @@ class MatchLine(Command[BankLine]):
     back although a person recorded only its return. Each is matched once.
     """
 
+    permission: ClassVar[Permission] = "bank.import"
     actor: Actor
     reference: str
     movement: MovementKey
@@ -32,6 +35,9 @@ class MatchLine(Command[BankLine]):
         needs.read(World.bank_movements, self.movement)
 
     def decide(self, world: World) -> BankLine | Refusal:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         line, found = (
             world.bank_lines.get(self.reference),
             world.bank_movements.get(self.movement),
@@ -70,6 +76,7 @@ class MatchLine(Command[BankLine]):
 class UnmatchLine(Command[BankLine]):
     """Undoes a match: the line is open again, and its movement waits for another line."""
 
+    permission: ClassVar[Permission] = "bank.import"
     actor: Actor
     reference: str
 
@@ -77,6 +84,9 @@ class UnmatchLine(Command[BankLine]):
         needs.lock(World.bank_lines, self.reference)
 
     def decide(self, world: World) -> BankLine | Refusal:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         line = world.bank_lines.get(self.reference)
         if line is None:
             return no_line(self.reference)

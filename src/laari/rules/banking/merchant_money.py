@@ -34,6 +34,7 @@ class MoveFunds(Controlled[Funds]):
     may be negative; it stops at zero unless `below_zero` allows less.
     """
 
+    permission = "payouts.run"
     tenant_id: int
     actor: Actor
     kind: Literal["hold", "release", "merchant_adjustment"]
@@ -126,6 +127,7 @@ class MoveFunds(Controlled[Funds]):
 class SweepFees(Controlled[FeeSweep]):
     """The operator takes earned fees out of the bank account; never more than there are."""
 
+    permission = "payouts.run"
     actor: Actor
     mode: Mode
     amount: int

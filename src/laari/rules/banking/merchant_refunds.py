@@ -26,6 +26,7 @@ from laari.rules.world import World
 class RefundForMerchant(Controlled[Refunded]):
     """Returns an amount to the payer, or all that is left; without the fee."""
 
+    permission = "wallets.move"
     tenant_id: int
     actor: Actor
     payment_id: UUID

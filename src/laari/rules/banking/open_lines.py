@@ -40,6 +40,7 @@ class OpenLine(Controlled[BankLine]):
     verb: ClassVar[str]  # of the journal
     waits_as: ClassVar[Literal["receipt", "none"]]
 
+    permission = "bank.import"
     actor: Actor
     reference: str
 

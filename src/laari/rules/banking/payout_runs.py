@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -35,6 +35,7 @@ from laari.rules.banking.second_person import (
 from laari.rules.command import Command
 from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.payouts import BankOrder, Payout, PayoutRun, RunNumbers, StoredBankFile
 from laari.rules.records.tenants import Mode, Tenant
@@ -49,6 +50,7 @@ class OpenRun(Command[PayoutRun]):
     Only one is open at a time.
     """
 
+    permission: ClassVar[Permission] = "payouts.run"
     actor: Actor
     mode: Mode
     day: date
@@ -57,6 +59,9 @@ class OpenRun(Command[PayoutRun]):
         needs.read(World.run_numbers, self.mode)
 
     def decide(self, world: World) -> PayoutRun | Refusal:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         if not has_ended(self.day, world.now):
             return refuse("payout_conflict", f"{self.day} has not ended yet.")
         last, opened = world.run_numbers.get(self.mode, RunNumbers(0, None))
@@ -111,6 +116,7 @@ class Run(NamedTuple):
 class OneRun(Command[Run]):
     """The operator changes one run, locked with its payouts."""
 
+    permission: ClassVar[Permission] = "payouts.run"
     actor: Actor
     id: UUID
 
@@ -131,6 +137,9 @@ class OneRun(Command[Run]):
         return refuse("payout_conflict", "Another command is changing this run.")
 
     def decide(self, world: World) -> Run | Refusal:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         run = world.runs.get(self.id)
         if run is None:
             return refuse("not_found", "No such run.")
@@ -266,8 +275,9 @@ class CancelRun(OneRun):
 
 @dataclass(frozen=True, slots=True)
 class OnePayout(Command[Payout]):
-    """One payout is changed, locked with its orders. A withdrawal has no tenant."""
+    """The operator changes one payout, locked with its orders. A withdrawal has no tenant."""
 
+    permission: ClassVar[Permission] = "payouts.run"
     actor: Actor
     id: UUID
 
@@ -278,6 +288,9 @@ class OnePayout(Command[Payout]):
         return refuse("payout_conflict")
 
     def decide(self, world: World) -> Payout | Refusal:
+        refusal = lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         payout = world.payouts.get(self.id)
         if payout is None:
             return _no_payout(self.id)
@@ -360,6 +373,7 @@ class AnswerPayout(Controlled[Payout]):
     holds for it. Its owner reads the `reason`.
     """
 
+    permission = "payouts.run"
     actor: Actor
     id: UUID
     action: Literal["settle", "return"]

@@ -7,7 +7,7 @@ customer's withdrawal is a payout without a tenant: `tenant` is None, and its wa
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -22,6 +22,8 @@ from laari.rules.journal import Act, note
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionError
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission
+from laari.rules.people.present_roles import lacks_now
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.ledger import Transfer
 from laari.rules.records.payouts import BankOrder, Due, Payout, PayoutTerms
@@ -171,6 +173,8 @@ class RequestPayout(Command[Payout]):
     payout is sent at once, and the sandbox's controls answer it.
     """
 
+    permission: ClassVar[Permission] = "payouts.run"
+    own_permission: ClassVar[Permission] = "payouts.request"  # of the merchant's people
     tenant_id: int
     actor: Actor
     cut_off: datetime | None = None
@@ -183,6 +187,7 @@ class RequestPayout(Command[Payout]):
     def needs(self, needs: Needs) -> None:
         needs.paying_out(self.tenant_id, self.cut_off)
         needs.activity(self.tenant_id)
+        needs.role_at(self.tenant_id, self.actor)
         if self.run_id is not None:
             needs.run(self.run_id)
             # For an approval in the same batch.
@@ -192,6 +197,10 @@ class RequestPayout(Command[Payout]):
         tenant = world.tenants.get(self.tenant_id)
         if tenant is None:
             return refuse("not_found", "No such merchant.")
+        needed = self.permission if self.actor.is_operator else self.own_permission
+        refusal = lacks_now(world, self.actor, tenant.merchant_id, needed)
+        if refusal is not None:
+            return refusal
         if self.run_id is not None:
             refusal = not_joinable(world, self.actor, tenant, self.run_id)
             if refusal is not None:

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Generic, NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from laari.rules.calendar import local_day
 from laari.rules.command import Command
 from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.payments import RefundReason
 from laari.rules.records.second_person import PendingMovement, PendingMovementKind, PersonDay
@@ -104,11 +105,17 @@ class Controlled(Command[T | PendingMovement]):
     """A command for which the rule holds: its result is either done or waits.
 
     A form that nothing else lets act only once names the person's movements that its page showed.
+    A second person who makes or refuses it needs the same permission.
     """
 
     __slots__ = ()
+    permission: ClassVar[Permission]
     actor: Actor
     if_moved: int | None = None
+
+    def forbidden(self, world: World) -> Refusal | None:
+        """The refusal if the actor may not do this."""
+        return lacks(self.actor, self.permission)
 
     @abstractmethod
     def rows(self, needs: Needs) -> None:
@@ -123,7 +130,7 @@ class Controlled(Command[T | PendingMovement]):
         needs_day(needs, self.actor)
 
     def decide(self, world: World) -> T | PendingMovement | Refusal:
-        prepared = self.prepare(world)
+        prepared = self.forbidden(world) or self.prepare(world)
         if not isinstance(prepared, Prepared):
             return prepared
         known = _today(world, self.actor)

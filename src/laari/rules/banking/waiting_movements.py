@@ -1,7 +1,7 @@
 """Movements that wait for a second person: another operator makes or refuses them."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar, assert_never, cast
+from typing import Any, Literal, NamedTuple, TypeVar, assert_never
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -19,9 +19,8 @@ from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
-from laari.rules.people.permissions import Permission, may
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.bank_accounts import BankDetails
-from laari.rules.records.people import Role
 from laari.rules.records.second_person import PendingMovement, PendingMovementKind
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
@@ -30,18 +29,18 @@ T = TypeVar("T")
 
 # Who may make or refuse a movement: those who may move such money themselves.
 PERMISSIONS: dict[PendingMovementKind, Permission] = {
-    "topup": "wallets.move",
-    "adjustment": "wallets.move",
-    "refund": "wallets.move",
-    "release": "payouts.run",
-    "merchant_adjustment": "payouts.run",
-    "assign": "bank.import",
-    "send_back": "bank.import",
-    "charge": "bank.import",
-    "sweep": "payouts.run",
-    "return": "payouts.run",
-    "bank_account": "wallets.move",
-    "import": "bank.import",
+    "topup": MoveMoney.permission,
+    "adjustment": MoveMoney.permission,
+    "refund": RefundForMerchant.permission,
+    "release": MoveFunds.permission,
+    "merchant_adjustment": MoveFunds.permission,
+    "assign": AssignLine.permission,
+    "send_back": SendLineBack.permission,
+    "charge": ChargeLine.permission,
+    "sweep": SweepFees.permission,
+    "return": AnswerPayout.permission,
+    "bank_account": AddBankAccount.permission,
+    "import": ConfirmImport.permission,
 }
 
 
@@ -193,9 +192,7 @@ def _waiting(world: World, actor: Actor, movement_id: UUID) -> PendingMovement |
         return refuse("not_found", "There is no such movement.")
     if movement.status != "waiting":
         return refuse("conflict", f"The movement is {movement.status} already.")
-    if not may(cast("Role", actor.role), PERMISSIONS[movement.kind]):
-        return refuse("conflict", "Your role does not allow this movement.")
-    return movement
+    return lacks(actor, PERMISSIONS[movement.kind]) or movement
 
 
 def _decided(

@@ -1,7 +1,7 @@
 """The operator moves money into a wallet or out of it: top-ups, corrections, opening balances."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
@@ -21,7 +21,7 @@ from laari.rules.journal import Act, note_wallet
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.people.new_customers import CustomerDraft, needs_contacts, open_wallet, taken
-from laari.rules.people.permissions import lacks
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.people.wallet_keys import add_first_key, new_key
 from laari.rules.records.tenants import MODES, Tenant
 from laari.rules.records.wallets import TopupSlip, Transaction, Wallet
@@ -79,6 +79,7 @@ class MoveMoney(Controlled[MovedMoney]):
     `tenant` is for a sandbox's clock. `slip` is the bank's reference of a top-up: it counts once.
     """
 
+    permission = "wallets.move"
     actor: Actor
     tenant: Tenant | None
     account: int
@@ -169,6 +170,7 @@ class CreateCustomer(Command[NewCustomer]):
     A live balance counts as a top-up for the rule of the second person, and is refused above it.
     """
 
+    permission: ClassVar[Permission] = "customers.change"
     actor: Actor
     id: UUID
     draft: CustomerDraft
@@ -196,9 +198,9 @@ class CreateCustomer(Command[NewCustomer]):
 
     def _refusal(self, world: World) -> Refusal | None:
         """The sum of the day comes last: it is counted here."""
-        refusal = lacks(self.actor, "customers.change") or taken(world, self.draft)
+        refusal = lacks(self.actor, self.permission) or taken(world, self.draft)
         if refusal is None and self.balance:
-            refusal = lacks(self.actor, "wallets.move")
+            refusal = lacks(self.actor, MoveMoney.permission)
         if refusal is not None:
             return refusal
         if self.tier not in world.tiers:

@@ -4,15 +4,17 @@ A withdrawal is a payout of a live wallet: the next run takes it, and the bank a
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 from uuid import UUID
 
 from laari.rules import ledger
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, is_themselves
 from laari.rules.banking.bank_accounts import in_effect, no_account
 from laari.rules.banking.payouts import MAX_AMOUNT, cancel, note_payout
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.payouts import Payout
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_withdrawal, no_wallet
@@ -24,11 +26,14 @@ _NO_MOVEMENTS = "1:1:"
 
 @dataclass(frozen=True, slots=True)
 class RequestWithdrawal(Command[Payout]):
-    """Takes an amount out of a wallet for the bank; nothing leaves a frozen wallet.
+    """The customer or the operator takes an amount out of a wallet for the bank.
+
+    Nothing leaves a frozen wallet.
 
     A form names the last withdrawal that its page showed: sent twice, it acts once.
     """
 
+    permission: ClassVar[Permission] = "wallets.move"
     actor: Actor
     account: int
     amount: int
@@ -44,6 +49,10 @@ class RequestWithdrawal(Command[Payout]):
         wallet = world.wallets.get(self.account)
         if wallet is None or wallet.mode != "live":
             return no_wallet(self.account)
+        is_own = is_themselves(self.actor, wallet.customer_id)
+        refusal = None if is_own else lacks(self.actor, self.permission)
+        if refusal is not None:
+            return refusal
         last = world.last_withdrawals[self.account]
         if self.if_last not in (None, last):
             message = "Money was withdrawn meanwhile. Look at the balance, and decide again."

@@ -5,13 +5,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
-from msgspec.structs import replace
-
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.needs import Needs
-from laari.rules.people.permissions import Permission, lacks
+from laari.rules.people.permissions import Permission
+from laari.rules.people.present_roles import lacks_now
 from laari.rules.records.merchants import MerchantSettings
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
@@ -20,17 +19,10 @@ from laari.rules.world import World
 def refusal_for(
     world: World, actor: Actor, merchant_id: str, permission: Permission
 ) -> Refusal | None:
-    """The refusal if there is no such merchant, or if the actor may not do this now.
-
-    The role of a merchant's person is read again: it may have been lost since the request came.
-    """
+    """The refusal if there is no such merchant, or if the actor may not do this now."""
     if world.merchant_settings.get(merchant_id) is None:
         return refuse("conflict", f"No merchant has the id {merchant_id}.")
-    if actor.kind == "person":
-        person_id = world.members[merchant_id].get(actor.name)
-        membership = None if person_id is None else world.memberships.get((person_id, merchant_id))
-        actor = replace(actor, role=None if membership is None else membership.role)
-    return lacks(actor, permission)
+    return lacks_now(world, actor, merchant_id, permission)
 
 
 def busy() -> Refusal:

@@ -130,6 +130,9 @@ ROLES: Mapping[Role, frozenset[Permission]] = MappingProxyType(
     }
 )
 
+# What a paired device of a till may do. It has no role.
+OF_TILLS: frozenset[Permission] = frozenset({"payments.cancel", "tills.close"})
+
 # A form of the operator's desk needs a recent password, unless its permission is one of these:
 # reading, a note that changes nothing, and the end of sessions, which must be quick.
 WITHOUT_PASSWORD: frozenset[Permission] = frozenset(
