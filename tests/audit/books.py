@@ -33,7 +33,7 @@ from laari.store.outbox import deliveries
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import tenants
 from tests import people, shops
-from tests.actors import MASTER, OPERATOR, PERSON
+from tests.actors import ANYBODY, MASTER, OPERATOR
 from tests.deciding import done
 from tests.factors import begin
 from tests.making import make_customer, make_merchant
@@ -76,7 +76,7 @@ async def write_books(dsn: str) -> None:
     await run(rules.PayPayment(live, made["paid"], Payer(payer.account, "live")))
     await run(rules.PayPayment(live, made["refunded"], Payer(payer.account, "live")))
     await run(rules.PayPayment(live, dear.id, Payer(payer.account, "live")))
-    await run(RefundPayment(live, made["refunded"], PERSON))
+    await run(RefundPayment(live, made["refunded"], ANYBODY))
     await run(rules.CancelPayment(live, made["cancelled"], OPERATOR))
     await run(rules.RejectPayment(live, made["rejected"], Payer(payer.account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
@@ -96,7 +96,7 @@ async def _ask(run: Any, live: Tenant, account: int) -> None:
         made[status] = (await run(payment_requests.CreateRequest(live, draft, False))).id
     await run(payment_requests.PayRequest(live, made["paid"], Payer(account, "live")))
     paid = await run(payment_requests.PayRequest(live, made["refunded"], Payer(account, "live")))
-    await run(RefundPayment(live, paid.payment_id, PERSON))
+    await run(RefundPayment(live, paid.payment_id, ANYBODY))
     await run(payment_requests.CancelRequest(live, made["cancelled"], OPERATOR))
     await run(payment_requests.RejectRequest(live, made["rejected"], Payer(account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
@@ -321,10 +321,10 @@ async def close_till(dsn: str) -> None:
     [made] = await runner.run([rules.CreatePayment(live, draft)], 1)
     movements: list[Any] = [
         rules.PayPayment(live, made.id, payer),
-        RefundPayment(live, made.id, PERSON, 100),
+        RefundPayment(live, made.id, ANYBODY, 100),
     ]
     for movement in movements:
         await runner.run([movement], 1)
-        [closing] = await runner.run([CloseTill(live, "1", PERSON, "Counted")], 1)
+        [closing] = await runner.run([CloseTill(live, "1", ANYBODY, "Counted")], 1)
         assert not isinstance(closing, Refusal)
     await runner.close()

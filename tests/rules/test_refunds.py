@@ -20,7 +20,7 @@ from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.payments import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.tables import UnlockedRowError
-from tests.actors import PERSON
+from tests.actors import ANYBODY
 from tests.rules.books import Books
 
 DAY = 86_400
@@ -33,7 +33,7 @@ def charged(books: Books, amount: int = 10_000, reference: str = "order") -> Pay
 
 
 def refund(books: Books, payment_id: UUID, amount: int | None = None, **more: Any) -> Any:
-    return books.run(RefundPayment(books.tenant, payment_id, PERSON, amount, **more))
+    return books.run(RefundPayment(books.tenant, payment_id, ANYBODY, amount, **more))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_part_leaves_the_payment_paid(books: Books) -> None:
     assert (done.payment.refunded_at, done.payment.fee) == (None, 260)
     made = done.refund
     assert (made.amount, made.reason, made.note) == (4_000, "duplicate", "One of two")
-    assert (made.actor_kind, made.actor_name) == (PERSON.kind, PERSON.name)
+    assert (made.actor_kind, made.actor_name) == (ANYBODY.kind, ANYBODY.name)
     moved = books.transfers[-1]
     assert (moved.kind, moved.amount, moved.tid) == ("refund", 4_000, made.tid)
     assert books.balance == 100_000_000 - 6_000
@@ -122,13 +122,13 @@ def test_within_a_year_of_the_payment(books: Books, seconds: int, is_late: bool)
 def test_the_refunds_of_one_batch_see_each_other(books: Books) -> None:
     paid = charged(books)
     world = books.world()
-    command = RefundPayment(books.tenant, paid.id, PERSON, 4_000)
+    command = RefundPayment(books.tenant, paid.id, ANYBODY, 4_000)
     outcomes = [command.decide(world) for _ in range(3)]
     assert [isinstance(each, Refunded) for each in outcomes] == [True, True, False]
     assert outcomes[2].code == "refund_exceeds_payment"  # type: ignore[union-attr]
     for _ in range(48):
-        RefundPayment(books.tenant, paid.id, PERSON, 1).decide(world)
-    last = RefundPayment(books.tenant, paid.id, PERSON, 1).decide(world)
+        RefundPayment(books.tenant, paid.id, ANYBODY, 1).decide(world)
+    last = RefundPayment(books.tenant, paid.id, ANYBODY, 1).decide(world)
     assert isinstance(last, Refusal)
     assert last.code == "payment_not_refundable"
     assert len(world.refunds) == 50
@@ -139,7 +139,7 @@ def test_refunds_of_one_batch_see_the_balance(books: Books) -> None:
     paid_out(books, 2 * 9_740 - 6_000)
     world = books.world()
     outcomes = [
-        RefundPayment(books.tenant, each.id, PERSON, 6_000).decide(world)
+        RefundPayment(books.tenant, each.id, ANYBODY, 6_000).decide(world)
         for each in (first, second)
     ]
     assert isinstance(outcomes[0], Refunded)
@@ -201,7 +201,7 @@ def test_a_balance_is_never_read_without_its_lock(books: Books) -> None:
 def test_another_merchant_finds_no_payment(books: Books) -> None:
     paid = charged(books)
     stranger = replace(books.tenant, id=2)
-    assert books.run(RefundPayment(stranger, paid.id, PERSON)).code == "not_found"
+    assert books.run(RefundPayment(stranger, paid.id, ANYBODY)).code == "not_found"
     assert refund(books, UUID(int=1)).code == "not_found"
 
 

@@ -28,11 +28,22 @@ from laari.rules.banking.waiting_movements import PERMISSIONS, MakeMovement, Ref
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.banking.withdrawals import RequestWithdrawal
+from laari.rules.merchants.sandbox_clock import MoveClock
+from laari.rules.merchants.sandbox_wallet import SetSandboxWallet
+from laari.rules.needs import Needs
+from laari.rules.payments.authorizations import ResumeAuthorization, SuspendAuthorization
+from laari.rules.payments.charges import ChargeByHand
+from laari.rules.payments.payments import PaymentDraft
+from laari.rules.payments.refunds import RefundPayment
+from laari.rules.payments.till_closings import CloseTill
 from laari.rules.people.permissions import EVERY, ROLES, may
 from laari.rules.records.bank_accounts import BankDetails
 from laari.rules.records.people import Membership, MerchantRole
 from laari.rules.records.second_person import PendingMovement
+from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
+from laari.rules.world import World
+from tests.rules.books import Books
 from tests.rules.vault import NOW, WALLETS, Vault
 
 DAY = NOW.date().replace(day=17)
@@ -104,12 +115,12 @@ MONEY: dict[str, Any] = {**OF_THE_OPERATOR, **SHARED, **OF_CUSTOMERS}
 OWNER = Actor("person", "a@shop.mv", "owner")
 ADMIN = Actor("command_line", "root", "admin")
 WRONG = {
-    "an operator of support": Actor("operator", "s@laari.test", "support"),
-    "a part of the service": Actor("service", "sign-up"),
-    "an owner of a shop who was removed": OWNER,
-    "another customer": themselves(ID),
-    "a program": Actor("credential", "secret key"),
-    "a device of a till": Actor("till", "Till 1"),
+    "support": Actor("operator", "s@laari.test", "support"),
+    "service": Actor("service", "sign-up"),
+    "removed_owner": OWNER,
+    "other_customer": themselves(ID),
+    "program": Actor("credential", "secret key"),
+    "till": Actor("till", "Till 1"),
 }
 # What support may do.
 ALLOWED = {"freeze", "unfreeze", "set_tier"}
@@ -171,3 +182,49 @@ def test_who_confirms_a_movement_may_move_such_money() -> None:
     assert set(PERMISSIONS.values()) == {"wallets.move", "payouts.run", "bank.import"}
     assert [role for role in ROLES if may(role, "wallets.move")] == ["admin", "finance"]
     assert EVERY.issuperset(PERMISSIONS.values())
+
+
+BOX = Tenant(1, "mer_1", "Shop", "sandbox", 0, 0, 0, WALLET, True)
+# What a merchant's people do, and programs with a credential.
+OF_SHOPS: dict[str, Any] = {
+    "refund": lambda actor: RefundPayment(BOX, ID, actor),
+    "charge": lambda actor: ChargeByHand(BOX, ID, PaymentDraft("ref-1", 500), actor),
+    "close": lambda actor: CloseTill(BOX, "Till 1", actor),
+    "clock": lambda actor: MoveClock(BOX, actor, 60),
+    "sandbox_wallet": lambda actor: SetSandboxWallet(BOX, actor, 5, None),
+}
+PROGRAM, DEVICE = WRONG["program"], WRONG["till"]
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "accountant", "cashier"])
+@pytest.mark.parametrize("name", OF_SHOPS)
+def test_a_person_of_a_shop_acts_with_the_present_role(name: str, role: MerchantRole) -> None:
+    command = OF_SHOPS[name](OWNER)
+    [outcome] = with_member(role).run(command)
+    assert is_refused(outcome) is not may(role, command.permission)
+
+
+@pytest.mark.parametrize("who", WRONG)
+@pytest.mark.parametrize("name", OF_SHOPS)
+def test_a_command_of_a_shop_refuses_others(name: str, who: str) -> None:
+    """A credential has scopes instead of a role, and a device closes its till."""
+    command = OF_SHOPS[name](WRONG[who])
+    [outcome] = a_vault().run(command)
+    is_allowed = command.actor == PROGRAM or (command.actor == DEVICE and name == "close")
+    assert is_refused(outcome) is not is_allowed
+
+
+@pytest.mark.parametrize("name", OF_SHOPS)
+def test_a_program_loads_no_membership(name: str) -> None:
+    needs = Needs()
+    OF_SHOPS[name](PROGRAM).needs(needs)
+    assert World.members not in needs.reads
+
+
+@pytest.mark.parametrize("command", [SuspendAuthorization, ResumeAuthorization])
+@pytest.mark.parametrize("role", ["admin", "support", "finance"])
+def test_an_operator_pauses_authorizations_with_the_role_for_it(command: Any, role: Any) -> None:
+    books = Books(1_000)
+    actor = Actor("operator", "f@laari.test", role)
+    outcome = books.run(command(books.tenant, books.id, actor))
+    assert is_refused(outcome) is not may(role, "customers.change")

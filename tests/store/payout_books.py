@@ -32,7 +32,7 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.money import balances
 from laari.store.reads.money import payouts as reads
-from tests.actors import OPERATOR, PERSON
+from tests.actors import ANYBODY, OPERATOR
 from tests.bank_accounts import enter
 from tests.making import make_customer, make_merchant
 
@@ -65,7 +65,7 @@ class Shop:
         return paid
 
     async def refund(self, payment: UUID, amount: int | None = None) -> Any:
-        return await self.run(RefundPayment(self.tenant, payment, PERSON, amount))
+        return await self.run(RefundPayment(self.tenant, payment, ANYBODY, amount))
 
     async def funds(self, kind: Any, amount: int, **more: Any) -> Any:
         return await self.run(MoveFunds(self.tenant.id, OPERATOR, kind, amount, "Because", **more))

@@ -14,6 +14,7 @@ from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeW
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.limits.invitations import INVITATION_LIFE
 from laari.rules.merchants.sandbox_clock import MoveClock
+from laari.rules.merchants.sandbox_wallet import SetSandboxWallet
 from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
 from laari.rules.people.contact_changes import (
     CancelContactChange,
@@ -26,7 +27,6 @@ from laari.rules.people.second_factors import BeginFactor
 from laari.rules.people.wallet_keys import CreateWalletKey, RevokeWalletKey
 from laari.rules.records.people import CustomerId, show_whose
 from laari.rules.refusals import Refusal
-from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
 from laari.store.audit.covered import TABLES
 from laari.store.batch.runner import BatchRunner
@@ -445,16 +445,17 @@ async def test_commands_on_wallets_keep_the_state_complete(dsn: str, connection)
 
 async def test_sandbox_controls_name_their_caller(dsn: str, connection) -> None:
     shop = await make_shop(connection)
+    caller = Actor("credential", "secret key")
     tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
     runner = BatchRunner(dsn, "http://laari.test")
     for _ in range(2):  # the second time changes nothing
-        await runner.run([SetSandboxWallet(tenant, PERSON, 5, "basic")], 1.0)
-    await runner.run([MoveClock(tenant, PERSON, 60), MoveClock(tenant, PERSON, 0)], 1.0)
+        await runner.run([SetSandboxWallet(tenant, caller, 5, "basic")], 1.0)
+    await runner.run([MoveClock(tenant, caller, 60), MoveClock(tenant, caller, 0)], 1.0)
     await runner.close()
     [wallet] = await entries(connection, "sandbox.set_wallet")
     [clock] = await entries(connection, "sandbox.move_clock")
     for entry in (wallet, clock):
-        assert (entry["actor_name"], entry["mode"]) == (PERSON.name, "sandbox")
+        assert (entry["actor_name"], entry["mode"]) == (caller.name, "sandbox")
         assert entry["merchant_id"] == shop.merchant.id
     assert wallet["after"]["balance"] == 5
     assert (clock["before"], clock["after"]) == ({"offset_seconds": 0}, {"offset_seconds": 60})

@@ -22,13 +22,13 @@ from laari.rules.lifecycle import (
     shown_state,
     state_of,
 )
+from laari.rules.merchants.sandbox_wallet import SetSandboxWallet
 from laari.rules.payments import payment_requests, payments
 from laari.rules.payments.payment_commands import PAYMENTS, move
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records.payments import Payment, PaymentStatus
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to

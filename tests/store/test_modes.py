@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from laari.rules import ledger
 from laari.rules.actors import Payer
 from laari.rules.merchants.sandbox_clock import MoveClock
+from laari.rules.merchants.sandbox_wallet import SetSandboxWallet
 from laari.rules.payments import authorizations as auth
 from laari.rules.payments import payment_requests, payments
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records.tenants import Mode, Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to

@@ -11,11 +11,11 @@ import pytest
 
 from laari.rules.actors import Payer
 from laari.rules.lifecycle import shown_state, state_of
+from laari.rules.merchants.sandbox_wallet import SetSandboxWallet
 from laari.rules.payments import authorizations as authorization_rules
 from laari.rules.payments import payment_requests as request_rules
 from laari.rules.payments import payments as payment_rules
 from laari.rules.records.tenants import Tenant
-from laari.rules.wallets import SetSandboxWallet
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import authorizations, payment_requests, payments, tenants

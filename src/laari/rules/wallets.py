@@ -4,7 +4,6 @@ A frozen wallet cannot pay and cannot approve an authorization. Refunds and top-
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
@@ -12,16 +11,12 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ledger
-from laari.rules.actors import Actor
-from laari.rules.command import TenantCommand
-from laari.rules.journal import note_wallet
-from laari.rules.needs import Needs
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records.ledger import Transfer
 from laari.rules.records.payments import Payment
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.wallets import Failure, Tier, Transaction, Wallet
-from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 
 
@@ -267,47 +262,6 @@ def _move_money(
     )
     world.transactions.append(transaction)
     return _Moved(transfer, transaction)
-
-
-@dataclass(frozen=True, slots=True)
-class SetSandboxWallet(TenantCommand[Wallet]):
-    """Sets the balance and the tier of a merchant's sandbox customer, for tests."""
-
-    tenant: Tenant
-    actor: Actor
-    balance: int | None
-    tier: str | None
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.wallets, self.tenant.sandbox_account)
-
-    def decide(self, world: World) -> Wallet | Refusal:
-        account = self.tenant.sandbox_account
-        wallet = world.wallets.get(account)
-        if wallet is None or not world.same_mode(self.tenant, account):
-            return refuse("not_found")
-        if self.tier is not None and self.tier not in world.tiers:
-            return invalid("tier", f"tier must be one of: {', '.join(sorted(world.tiers))}.")
-        moved = None
-        if self.balance is not None and self.balance != wallet.balance:
-            change, details = self.balance - wallet.balance, "Sandbox balance set"
-            moved = move_outside_money(
-                world, self.tenant, wallet, "adjustment", change, details=details
-            )
-        if self.tier is not None:
-            world.wallets.change(account, replace(world.wallets[account], tier=self.tier))
-        after = world.wallets[account]
-        if after != wallet:
-            note_wallet(
-                world,
-                self.actor,
-                "sandbox.set_wallet",
-                wallet,
-                after,
-                merchant_id=self.tenant.merchant_id,
-                moved=moved,
-            )
-        return after
 
 
 def no_wallet(account: int) -> Refusal:

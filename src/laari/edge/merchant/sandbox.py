@@ -15,6 +15,7 @@ from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.calendar import show
 from laari.rules.command import Command
 from laari.rules.merchants.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
+from laari.rules.merchants.sandbox_wallet import SetSandboxWallet
 from laari.rules.money import MAX_MONEY
 from laari.rules.payments.authorizations import (
     ApproveAuthorization,
@@ -36,7 +37,6 @@ from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.shapes.payments import HostedPayment
 from laari.rules.shapes.requests import PaymentRequest
-from laari.rules.wallets import SetSandboxWallet
 from laari.store.reads.people.wallet_keys import sandbox_wallet_key
 
 

@@ -5,6 +5,7 @@
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -12,6 +13,8 @@ from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import Act, note_of_tenant
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission
+from laari.rules.people.present_roles import may_not
 from laari.rules.records.tenants import Tenant, TenantSettings
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
@@ -23,14 +26,19 @@ MAX_OFFSET_SECONDS = 100 * 366 * 86_400  # a hundred years either way keeps ever
 class MoveClock(TenantCommand[TenantSettings]):
     """Adds to the tenant's offset, or returns to real time if `advance_seconds` is None."""
 
+    permission: ClassVar[Permission] = "sandbox.control"
     tenant: Tenant
     actor: Actor
     advance_seconds: int | None
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.tenant_settings, self.tenant.id)
+        needs.role(self.tenant.merchant_id, self.actor)
 
     def decide(self, world: World) -> TenantSettings | Refusal:
+        refusal = may_not(world, self.actor, self.tenant.merchant_id, self.permission)
+        if refusal is not None:
+            return refusal
         clock = world.tenant_settings.get(self.tenant.id)
         if clock is None or self.tenant.mode != "sandbox":
             return refuse("not_found")

@@ -25,6 +25,7 @@ from laari.rules.lifecycle import (
 )
 from laari.rules.needs import Needs
 from laari.rules.payments.payments import default_deadline
+from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.authorizations import Authorization, AuthorizationStatus, AuthorizationType
 from laari.rules.records.tenants import Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -295,6 +296,7 @@ class PauseCommand(OneAuthorization):
 
     action: ClassVar[AuthorizationAction]
     done: ClassVar[AuthorizationStatus]
+    permission: ClassVar[Permission] = "customers.change"  # of the operator
     actor: Payer | Actor | Tenant
 
     def needs(self, needs: Needs) -> None:
@@ -312,6 +314,9 @@ class PauseCommand(OneAuthorization):
                 return self.actor.id == self.tenant.id and self.actor.mode == "sandbox"
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        refusal = lacks(self.actor, self.permission) if isinstance(self.actor, Actor) else None
+        if refusal is not None:
+            return refusal
         if authorization.status == self.done:
             return authorization
         if self.allows(authorization, self.action):

@@ -1,6 +1,7 @@
 """Charges: the merchant takes a payment under an authorization, within its limits."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -22,6 +23,8 @@ from laari.rules.payments.authorization_limits import (
 from laari.rules.payments.authorizations import CURRENCY, find, move
 from laari.rules.payments.payment_commands import PAYMENTS, announce
 from laari.rules.payments.payments import PaymentDraft, book_payment, new_payment, too_large
+from laari.rules.people.permissions import Permission
+from laari.rules.people.present_roles import may_not
 from laari.rules.records.authorizations import Authorization
 from laari.rules.records.payments import Payment, ReferenceClaim
 from laari.rules.records.tenants import Tenant
@@ -110,9 +113,17 @@ class ChargeAuthorization(TenantCommand[Payment]):
 class ChargeByHand(ChargeAuthorization):
     """A charge by a person of the merchant, whom the journal names. Programs use credentials."""
 
+    permission: ClassVar[Permission] = "authorizations.charge"
     actor: Actor
 
+    def needs(self, needs: Needs) -> None:
+        ChargeAuthorization.needs(self, needs)
+        needs.role(self.tenant.merchant_id, self.actor)
+
     def decide(self, world: World) -> Payment | Refusal:
+        refusal = may_not(world, self.actor, self.tenant.merchant_id, self.permission)
+        if refusal is not None:
+            return refusal
         outcome = ChargeAuthorization.decide(self, world)
         if isinstance(outcome, Payment) and outcome.id in world.payments.added:
             note_of_tenant(

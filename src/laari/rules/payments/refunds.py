@@ -5,7 +5,7 @@ The fee is not returned. A payment stays paid until all of it is refunded, and s
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -19,6 +19,8 @@ from laari.rules.limits.payments import MOST_REFUNDS, REFUNDABLE_FOR
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.payments.payment_commands import PAYMENTS, REQUESTS, move
+from laari.rules.people.permissions import Permission
+from laari.rules.people.present_roles import may_not
 from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.payments import Payment, Refund, RefundReason
 from laari.rules.records.tenants import Tenant
@@ -75,6 +77,7 @@ class RefundPayment(TenantCommand[Refunded]):
     `if_left` is what was left when a person decided: a form that is sent twice refunds once.
     """
 
+    permission: ClassVar[Permission] = "payments.refund"
     tenant: Tenant
     id: UUID
     actor: Actor
@@ -85,8 +88,12 @@ class RefundPayment(TenantCommand[Refunded]):
 
     def needs(self, needs: Needs) -> None:
         needs.refunding(self.tenant.id, self.id)
+        needs.role(self.tenant.merchant_id, self.actor)
 
     def decide(self, world: World) -> Refunded | Refusal:
+        refusal = may_not(world, self.actor, self.tenant.merchant_id, self.permission)
+        if refusal is not None:
+            return refusal
         amount = self.amount_of(world)
         return amount if isinstance(amount, Refusal) else self.refund(world, amount)
 

@@ -5,6 +5,7 @@ later, belong to the next closing.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -13,6 +14,8 @@ from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
+from laari.rules.people.permissions import Permission
+from laari.rules.people.present_roles import may_not
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.tills import OpenTill, TillClosing
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -26,6 +29,7 @@ class CloseTill(TenantCommand[TillClosing]):
     `if_number` is the number that a person saw: a form that is sent twice closes once.
     """
 
+    permission: ClassVar[Permission] = "tills.close"
     tenant: Tenant
     till: str
     actor: Actor
@@ -34,8 +38,12 @@ class CloseTill(TenantCommand[TillClosing]):
 
     def needs(self, needs: Needs) -> None:
         needs.read(World.open_tills, (self.tenant.id, self.till))
+        needs.role(self.tenant.merchant_id, self.actor)
 
     def decide(self, world: World) -> TillClosing | Refusal:
+        refusal = may_not(world, self.actor, self.tenant.merchant_id, self.permission)
+        if refusal is not None:
+            return refusal
         found = world.open_tills.get((self.tenant.id, self.till))
         if found is None:
             return invalid("till", "Nothing was paid at this till yet.")
