@@ -21,6 +21,7 @@ from laari.operations.applications import SUBMIT
 from laari.operations.clients import Scopes
 from laari.operations.every import OPERATIONS
 from laari.operations.fields import Amount, BasisPoints, Choice, Day, Field, Flag, Switch, Text
+from laari.operations.merchants import UPDATE
 from laari.operations.operation import Operation
 from laari.rules import ids
 from laari.rules.banking.payout_runs import OpenRun
@@ -192,6 +193,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "movement.refuse": WHY,
     "message.resend": {},
     "merchant.bank": {"holder": "Ali", "bank": "BML", "number": "MV 12"},
+    "merchant.set-webhook": {"webhook_url": "nowhere"},
     "merchant.set-fees": {"percent": "1.5", "fixed": "0", "first_day": "2026-01-01", **WHY},
     "merchant.cancel-fees": {"starts_at": "2026-01-01"},
     "merchant.approve": {},
@@ -339,6 +341,8 @@ async def test_a_command_is_refused_in_the_same_words(usual_service: Service, na
     declared = next(each for each in OPERATIONS if each.name == name)
     named = await new_subject(usual_service, declared)
     shown = notice_on(await on_page(usual_service, declared, named, REFUSED[name]))
+    for field in declared.fields:  # a page has its words for it
+        shown = shown.removeprefix(f"The {field.words} ")
     assert (
         shown.lower().rstrip(".")
         in on_command_line(usual_service, declared, named.words, REFUSED[name]).lower()
@@ -387,5 +391,5 @@ def test_the_page_and_the_command_need_the_permission_of_the_operation(
     declared: Operation[Any],
 ) -> None:
     routes = [route for route in ROUTES if declared.name in route.runs]
-    assert routes != []
-    assert {route.access.to_change for route in routes} == {declared.needs}
+    assert bool(routes) == (declared is not UPDATE)  # several settings at once are for programs
+    assert {route.access.to_change for route in routes} <= {declared.needs}

@@ -1,13 +1,14 @@
 """The application of a merchant to go live, and the operator's decision."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from asyncpg import Connection
 from msgspec import convert
 from msgspec.structs import asdict
 
-from laari.operations.fields import Amount, BasisPoints, Field, Id, Text
-from laari.operations.merchants import MERCHANT
+from laari.operations.fields import Amount, Field, Id, Text
+from laari.operations.merchants import FEE_FIXED, FEE_PERCENT, MERCHANT
 from laari.operations.operation import Operation, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
@@ -24,7 +25,7 @@ from laari.rules.merchants.applications import (
     SubmitApplication,
     WithdrawApplication,
 )
-from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
+from laari.rules.money import MAX_MONEY
 from laari.rules.records.merchants import Application, ApplicationAnswers
 from laari.rules.records.tenants import TenantSettings
 from laari.store.bank_statements import Ask
@@ -172,18 +173,16 @@ APPROVE = Operation(
         Field("max_payment", Amount(1, MAX_PAYMENT_AMOUNT), "Largest payment in laari.", "never"),
         Field("minimum", Amount(1, MAX_MONEY), "Smallest payout in laari; default: 1.", "never"),
         Field("hold", Text(MAX_REASON), "Reason to pay out nothing; shown to it too.", "never"),
-        Field(
-            "percent",
-            BasisPoints(),
-            "Fee in basis points; default: as it is.",
-            "never",
+        replace(
+            FEE_PERCENT,
+            about="Fee in basis points; default: as it is.",
+            required="never",
             typed="fee_bps",
         ),
-        Field(
-            "fixed",
-            Amount(0, MAX_FEE_FIXED),
-            "Fixed fee in laari; default: as it is.",
-            "never",
+        replace(
+            FEE_FIXED,
+            about="Fixed fee in laari; default: as it is.",
+            required="never",
             typed="fee_fixed",
         ),
         Field(

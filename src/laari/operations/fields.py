@@ -161,12 +161,23 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """On or off; on the command line perhaps neither, which leaves it as it is."""
+    """On or off; on the command line perhaps neither, which leaves it as it is.
 
-    off: str  # the name of the option that turns it off
+    `off` is the name of the option that turns it off. Without one, the option says on or off.
+    """
+
+    off: str = ""
 
     def read(self, written: str, *, on_page: bool) -> bool:
         return written == "on"
+
+
+@dataclass(frozen=True, slots=True)
+class Removable:
+    """A text that an empty one removes; on the command line it may also be left as it is."""
+
+    def read(self, written: str, *, on_page: bool) -> str:
+        return written.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +207,7 @@ class Field:
 
     On the command line it is an option, or an argument if it is `positional`, with the name
     `typed` if that is another one there. A value `of_page` is in the form and never typed.
+    Refusals on a page call it `label`, or else by its name.
     """
 
     name: str
@@ -206,14 +218,19 @@ class Field:
     typed: str = ""
     default: str | None = None
     of_page: bool = False
+    label: str = ""
 
     @property
     def typed_name(self) -> str:
         return self.typed or self.name
 
+    @property
+    def words(self) -> str:
+        return self.label or self.name.replace("_", " ")
+
     def read(self, written: str | None, *, on_page: bool) -> object:
         """The value of a text; a missing or blank one is None or False, if that is allowed."""
-        if isinstance(self.kind, Flag | Switch):
+        if isinstance(self.kind, Flag | Switch | Removable):
             return self.kind.read(written or "", on_page=on_page)
         written = (written or "").strip() or self.default
         is_required = self.required == "always" or (on_page and self.required == "on pages")
@@ -229,7 +246,7 @@ def read_form(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, o
         try:
             given[field.name] = field.read(form.get(field.name), on_page=True)
         except FieldError as error:
-            raise FieldError(f"The {field.name.replace('_', ' ')} {error}") from None
+            raise FieldError(f"The {field.words} {error}") from None
     return given
 
 

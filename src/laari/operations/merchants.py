@@ -1,6 +1,8 @@
 """What the operator and a shop's own people do with a merchant."""
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
+from typing import Any
 
 from asyncpg import Connection
 
@@ -12,10 +14,12 @@ from laari.operations.fields import (
     Field,
     Moment,
     Number,
+    Removable,
+    Switch,
     Text,
     reason,
 )
-from laari.operations.operation import Operation, Shape, Subject, command
+from laari.operations.operation import Context, Operation, Shape, Subject, command
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
@@ -121,8 +125,13 @@ SET_LIMIT = Operation(
 )
 
 
-def _pause(actor: Actor, merchant: Merchant, reason: str | None) -> UpdateMerchant:
-    return UpdateMerchant(actor, merchant.id, Changes(active=False, inactive_reason=reason))
+async def _change(context: Context, merchant: Merchant, changes: Changes) -> object:
+    allow_private = context.settings.webhook_allow_private
+    return await context.submit(UpdateMerchant(context.actor, merchant.id, changes, allow_private))
+
+
+async def _pause(context: Context, merchant: Merchant, reason: str | None) -> object:
+    return await _change(context, merchant, Changes(active=False, inactive_reason=reason))
 
 
 PAUSE = Operation(
@@ -130,7 +139,7 @@ PAUSE = Operation(
     needs=UpdateMerchant.permission,
     subject=MERCHANT,
     fields=(reason(about="Shown to the merchant."),),
-    run=command(_pause),
+    run=_pause,
     done="The merchant is paused and takes no payments.",
     about="""Pause a merchant: it takes no payments.
 
@@ -139,8 +148,8 @@ PAUSE = Operation(
 )
 
 
-def _resume(actor: Actor, merchant: Merchant) -> UpdateMerchant:
-    return UpdateMerchant(actor, merchant.id, Changes(active=True))
+async def _resume(context: Context, merchant: Merchant) -> object:
+    return await _change(context, merchant, Changes(active=True))
 
 
 RESUME = Operation(
@@ -148,14 +157,14 @@ RESUME = Operation(
     needs=UpdateMerchant.permission,
     subject=MERCHANT,
     fields=(),
-    run=command(_resume),
+    run=_resume,
     done="The merchant is active again.",
     about="End the pause of a merchant.",
 )
 
 
-def _set_mode(actor: Actor, merchant: Merchant, mode: Mode) -> UpdateMerchant:
-    return UpdateMerchant(actor, merchant.id, Changes(mode=mode))
+async def _set_mode(context: Context, merchant: Merchant, mode: Mode) -> object:
+    return await _change(context, merchant, Changes(mode=mode))
 
 
 SET_MODE = Operation(
@@ -163,13 +172,38 @@ SET_MODE = Operation(
     needs="mode.change",
     subject=MERCHANT,
     fields=(Field("mode", Choice(MODES), "Mode of its credentials.", "on pages"),),
-    run=command(_set_mode),
+    run=_set_mode,
     done="Your credentials now act in the other mode.",
     typed="merchant update",
-    about="""Choose the mode in which a merchant's credentials act.
+    about="Choose the mode in which a merchant's credentials act.",
+)
 
-    --mode live approves a merchant that signed up.
-    """,
+
+async def _set_webhook(
+    context: Context, merchant: Merchant, webhook_url: str, webhooks: bool
+) -> object:
+    changes = Changes(webhook_url=webhook_url, webhooks_enabled=webhooks)
+    return await _change(context, merchant, changes)
+
+
+SET_WEBHOOK = Operation(
+    "merchant.set-webhook",
+    needs="webhooks.manage",
+    subject=MERCHANT,
+    fields=(
+        Field(
+            "webhook_url",
+            Removable(),
+            "Send events to this URL; '' removes it.",
+            "never",
+            label="URL",
+        ),
+        Field("webhooks", Switch(), "Send events or not.", "never"),
+    ),
+    run=_set_webhook,
+    done="Your webhook settings are saved.",
+    typed="merchant update",
+    about="Choose the URL of a merchant's webhooks, and whether events are sent.",
 )
 
 # == Fees =========================================================================================
@@ -192,6 +226,10 @@ async def _fees_after(ask: Ask, merchant: Merchant, changed: bool | ScheduledFee
     return await fee_shapes(ask, merchant.id)
 
 
+FEE_PERCENT = Field("percent", BasisPoints(), "Fee in basis points.", typed="bps")
+FEE_FIXED = Field("fixed", Amount(0, MAX_FEE_FIXED), "Fixed fee in laari.")
+
+
 def _set_fees(
     actor: Actor,
     merchant: Merchant,
@@ -210,8 +248,8 @@ SET_FEES = Operation(
     needs=SetFees.permission,
     subject=MERCHANT,
     fields=(
-        Field("percent", BasisPoints(), "Fee in basis points.", typed="bps"),
-        Field("fixed", Amount(0, MAX_FEE_FIXED), "Fixed fee in laari."),
+        FEE_PERCENT,
+        FEE_FIXED,
         Field("first_day", Day(), "First Maldivian day; default: now.", "never", typed="from"),
         reason(),
     ),
@@ -237,6 +275,50 @@ CANCEL_FEES = Operation(
     about="""Cancel fees that have not begun.
 
     `laari merchant fees` lists them.
+    """,
+)
+
+# == Several settings at once =====================================================================
+
+
+async def _update(
+    context: Context,
+    merchant: Merchant,
+    *,
+    webhooks: bool | None,
+    percent: int | None,
+    fixed: int | None,
+    reason: str | None,
+    **others: Any,  # `Changes` that have the names of the fields
+) -> object:
+    changes = Changes(
+        webhooks_enabled=webhooks,
+        fee_bps=percent,
+        fee_fixed=fixed,
+        inactive_reason=reason,
+        **others,
+    )
+    return await _change(context, merchant, changes)
+
+
+# One command, so that a wrong value leaves all others as they are.
+UPDATE = Operation(
+    "merchant.update",
+    needs=UpdateMerchant.permission,
+    subject=MERCHANT,
+    fields=(
+        *SET_MODE.fields,
+        Field("active", Switch("inactive"), "Accept or refuse its credentials.", "never"),
+        *SET_WEBHOOK.fields,
+        replace(FEE_PERCENT, required="never", typed="fee_bps"),
+        replace(FEE_FIXED, required="never", typed="fee_fixed"),
+        reason(about="With --inactive: shown to the merchant."),
+    ),
+    run=_update,
+    done="The merchant is changed.",
+    about="""Change a merchant; omitted options stay as they are.
+
+    --mode live approves a merchant that signed up.
     """,
 )
 

@@ -2,12 +2,11 @@
 
 import os
 from inspect import cleandoc
-from typing import Any, Literal
 
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.declared import act, add_commands, optional, options_of, shown, subject_of
+from laari.cli.terminal.declared import act, add_commands, options_of, shown, subject_of
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
@@ -22,7 +21,7 @@ from laari.operations.merchants import (
     ROTATE_KEY,
     SET_FEES,
     SET_LIMIT,
-    SET_MODE,
+    UPDATE,
     fee_shapes,
 )
 from laari.operations.operation import Shape
@@ -30,7 +29,6 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.merchants.keys import OLD_KEY_WORKS
-from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.merchants.new_merchants import CreateMerchant, MerchantDraft, NewOwner
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.tenants import Mode
@@ -95,38 +93,7 @@ async def create(
     return shown
 
 
-@merchant.command()
-@optional(SET_MODE)
-@click.option("--active/--inactive", default=None, help="Accept or refuse its credentials.")
-@click.option("--webhook-url", help="Send events to this URL; '' removes it.")
-@click.option("--webhooks", type=click.Choice(["on", "off"]), help="Send events or not.")
-@click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points.")
-@click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari.")
-@click.option("--reason", type=fields.reason, help="With --inactive: shown to the merchant.")
-@operation
-@needs("merchants.change")
-async def update(
-    service: Service,
-    /,
-    merchant_id: str,
-    webhook_url: str | None,
-    webhooks: Literal["on", "off"] | None,
-    reason: str | None,
-    **changes: Any,
-) -> dict[str, object]:
-    """Change a merchant; omitted options stay as they are.
-
-    --mode live approves a merchant that signed up.
-    """
-    given = Changes(
-        webhook_url=webhook_url and webhook_url.strip(),
-        webhooks_enabled=None if webhooks is None else webhooks == "on",
-        inactive_reason=reason,
-        **changes,
-    )
-    allow_private = service.settings.webhook_allow_private
-    await submit(service, UpdateMerchant(actor(), merchant_id, given, allow_private))
-    return await _shown(service, merchant_id)
+add_commands(merchant, UPDATE)
 
 
 async def _shown(service: Service, merchant_id: str) -> dict[str, object]:

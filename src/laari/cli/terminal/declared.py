@@ -163,20 +163,30 @@ def _parameter(field: Field, *, is_needed: bool = True) -> Callable[[F], F]:
     option = f"--{field.typed_name.replace('_', '-')}"
     if isinstance(field.kind, Flag):
         return click.option(option, field.name, is_flag=True, help=field.about)
-    if isinstance(field.kind, Switch):
+    if isinstance(field.kind, Switch) and field.kind.off:
         both = f"{option}/--{field.kind.off}"
         return click.option(both, field.name, default=None, help=field.about)
     make = functools.partial(
         click.option,
         option,
         field.name,
-        type=click.Choice(field.kind.values) if isinstance(field.kind, Choice) else None,
+        type=_choice(field),
         required=required,
         callback=read,
         help=field.about,
     )
     # A default of None would be one: the option would not be required.
     return make() if field.default is None else make(default=field.default)
+
+
+def _choice(field: Field) -> click.Choice[str] | None:
+    match field.kind:
+        case Choice(values):
+            return click.Choice(values)
+        case Switch():
+            return click.Choice(("on", "off"))
+        case _:
+            return None
 
 
 def _read(

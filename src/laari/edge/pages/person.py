@@ -146,7 +146,8 @@ class PersonRequest(PersonVisitor):
         context = Context(self.actor, backend.ask, backend.spine.submit, backend.settings, self.now)
         result = await declared.act(context, subject, given)
         if isinstance(result, Refusal):
-            raise RefusedForm.of(result)
+            names = {field.name: f"The {field.words}" for field in declared.fields}
+            raise RefusedForm.of(in_words(result, names))
         return result
 
     def searching(self) -> AbstractAsyncContextManager[None]:
@@ -218,6 +219,15 @@ def fields_of(fields: tuple[Field, ...], form: Mapping[str, str]) -> dict[str, o
         return read_form(fields, form)
     except FieldError as error:
         raise RefusedForm(422, str(error)) from None
+
+
+def in_words(refusal: Refusal, names: Mapping[str, str]) -> Refusal:
+    """The API's message with the field's name of the form instead of its own."""
+    name = (refusal.field or "").partition(".")[0]
+    rest = refusal.message.removeprefix(refusal.field or "")
+    if name not in names or rest == refusal.message:
+        return refusal
+    return refusal._replace(message=names[name] + rest)
 
 
 R = TypeVar("R", bound=PersonRequest)

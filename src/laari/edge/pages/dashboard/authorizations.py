@@ -5,8 +5,9 @@ import base64
 from laari.edge.merchant import authorizations as api
 from laari.edge.pages.dashboard.by_hand.link import NAMES as LINK_NAMES
 from laari.edge.pages.dashboard.by_hand.typed import new_reference, read_amount
-from laari.edge.pages.dashboard.request import DashboardRequest, in_words
+from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.resource_pages import cancel, for_one, list_page
+from laari.edge.pages.person import in_words
 from laari.edge.pages.request import RefusedForm
 from laari.edge.pages.routes import PageRoute
 from laari.edge.qr import qr_png

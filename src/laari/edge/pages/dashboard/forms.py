@@ -6,6 +6,7 @@ from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.operations.operation import AnyOperation
+from laari.rules.people.permissions import Permission
 
 
 def form(
@@ -13,8 +14,12 @@ def form(
     declared: AnyOperation,
     page: Callable[[DashboardRequest], Awaitable[Reply]],
     address: str,
+    reads: Permission | None = None,
 ) -> PageRoute[DashboardRequest]:
-    """Runs the operation for the merchant of the page, and shows the page again."""
+    """Runs the operation for the merchant of the page, and shows the page again.
+
+    With `reads`, the page is at this address, for people with that permission.
+    """
 
     async def run(request: DashboardRequest) -> Reply:
         given = request.values(declared)
@@ -25,8 +30,10 @@ def form(
     return PageRoute(
         DashboardRequest,
         path,
+        get=None if reads is None else page,
         post=run,
         page=page,
-        needs=declared.needs,
+        needs=reads or declared.needs,
+        to_change=declared.needs,
         runs={declared.name: {}},
     )

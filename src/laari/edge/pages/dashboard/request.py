@@ -10,11 +10,11 @@ from typing import ClassVar, TypeVar
 
 from laari.edge.load.heavy import Line
 from laari.edge.merchant.operations import Caller, Context, Write
-from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
+from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor, in_words
 from laari.edge.pages.request import Access, RefusedForm
 from laari.http.messages import Reply
 from laari.operations import applications, clients
-from laari.operations.merchants import END_OLD_KEY, RENAME, SET_MODE
+from laari.operations.merchants import END_OLD_KEY, RENAME, SET_MODE, SET_WEBHOOK
 from laari.rules.people.permissions import Permission, may
 from laari.rules.records.tenants import Mode, Tenant, local_time
 from laari.rules.refusals import Refusal
@@ -45,6 +45,7 @@ DONE = {
     applications.SUBMIT.name: applications.SUBMIT.done,
     applications.WITHDRAW.name: applications.WITHDRAW.done,
     SET_MODE.name: SET_MODE.done,
+    SET_WEBHOOK.name: SET_WEBHOOK.done,
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "asked": "The request is sent. It is in the customer's wallet.",
@@ -62,7 +63,6 @@ DONE = {
     "link_ended": "The link has ended. It takes no more payments.",
     "device": "The device has ended. It can do nothing more.",
     "controlled": "Done, as the sandbox customer.",
-    "webhook": "Your webhook settings are saved.",
     "resent": "The event is being sent again.",
     "resent_all": "The events are being sent again.",
     "tested": "A sample event is being sent. Reload in a moment to see the response.",
@@ -282,15 +282,6 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
 
 def home_of(merchant_id: str, mode: str) -> str:
     return f"{HOME}/{merchant_id}/{mode}"
-
-
-def in_words(refusal: Refusal, names: Mapping[str, str]) -> Refusal:
-    """The API's message with the field's name of the form instead of its own."""
-    name = (refusal.field or "").partition(".")[0]
-    rest = refusal.message.removeprefix(refusal.field or "")
-    if name not in names or rest == refusal.message:
-        return refusal
-    return refusal._replace(message=names[name] + rest)
 
 
 def clock_words(seconds: int) -> str:

@@ -9,17 +9,18 @@ from msgspec import Struct
 from laari.edge.input.fields import Query, choice
 from laari.edge.merchant.events import LISTING, EventQuery
 from laari.edge.merchant.lists import AFTER, LIMIT
+from laari.edge.pages.dashboard.forms import form
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.resource_pages import older, read_list
 from laari.edge.pages.person import long
 from laari.edge.pages.request import RefusedForm, shown
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.operations.merchants import SET_WEBHOOK
 from laari.rules import ids
 from laari.rules.calendar import local_day, start_of
 from laari.rules.day_ranges import read_day
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
-from laari.rules.merchants.merchant_settings import Changes, UpdateMerchant
 from laari.rules.records.events import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.store.outbox import deliveries
@@ -75,24 +76,6 @@ async def show(request: DashboardRequest) -> Reply:
         given_up=given_up,
         given_up_day=str(local_day(given_up.since)) if given_up.since else "",
     )
-
-
-async def save(request: DashboardRequest) -> Reply:
-    """An empty URL removes it."""
-    changes = Changes(
-        webhook_url=request.form.get("webhook_url", "").strip(),
-        webhooks_enabled="webhooks" in request.form,
-    )
-    await request.confirm()
-    allow_private = request.backend.settings.webhook_allow_private
-    outcome = await request.backend.spine.submit(
-        UpdateMerchant(request.actor, request.merchant.id, changes, allow_private)
-    )
-    if isinstance(outcome, Refusal):
-        raise RefusedForm.of(
-            outcome._replace(message=outcome.message.replace("webhook_url", "The URL"))
-        )
-    return request.redirect("/webhooks", done="webhook")
 
 
 async def send_sample(request: DashboardRequest) -> Reply:
@@ -161,14 +144,7 @@ async def resend(request: DashboardRequest) -> Reply:
 
 
 ROUTES = [
-    PageRoute(
-        DashboardRequest,
-        "/webhooks",
-        get=show,
-        post=save,
-        needs="webhooks.read",
-        to_change="webhooks.manage",
-    ),
+    form("/webhooks", SET_WEBHOOK, show, "/webhooks", "webhooks.read"),
     PageRoute(
         DashboardRequest, "/webhooks/sample", post=send_sample, page=show, needs="webhooks.manage"
     ),

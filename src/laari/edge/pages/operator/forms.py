@@ -77,8 +77,7 @@ def chosen(request: OperatorRequest, declared: Mapping[str, AnyOperation]) -> An
     for other in declared.values():
         for field in other.fields:
             if field.name not in own and request.form.get(field.name):
-                label = field.name.replace("_", " ")
-                raise RefusedForm(422, f"This action has no {label}.")
+                raise RefusedForm(422, f"This action has no {field.words}.")
     return found
 
 
