@@ -20,8 +20,18 @@ from laari.edge.pages.request import PageRequest
 from laari.operations.applications import SUBMIT
 from laari.operations.clients import Scopes
 from laari.operations.every import OPERATIONS
-from laari.operations.fields import Amount, BasisPoints, Choice, Day, Field, Flag, Switch, Text
-from laari.operations.merchants import UPDATE
+from laari.operations.fields import (
+    Amount,
+    BasisPoints,
+    Choice,
+    Day,
+    Field,
+    Flag,
+    Switch,
+    Text,
+    read_form,
+)
+from laari.operations.merchants import SET_WEBHOOK, UPDATE
 from laari.operations.operation import Operation
 from laari.rules import ids
 from laari.rules.banking.payout_runs import OpenRun
@@ -310,6 +320,10 @@ def command_of(declared: Operation[Any]) -> click.Command:
         assert isinstance(found, click.Group)
         found = found.commands[word]
     return found
+
+
+def test_a_blank_value_that_removes_is_read_as_empty() -> None:
+    assert read_form(SET_WEBHOOK.fields, {}) == {"webhook_url": "", "webhooks": False}
 
 
 def test_every_operation_is_a_command() -> None:

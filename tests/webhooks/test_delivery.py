@@ -101,7 +101,7 @@ async def test_an_event_without_a_webhook_is_kept_and_not_delivered(
     assert await connection.fetchval("SELECT count(*) FROM deliveries") == 0
     # Once there is a URL, an operator can still send what was kept.
     await shops.update(connection, OPERATOR, switched_off.merchant_id, webhooks_enabled=True)
-    assert await deliveries.resend(connection, events[1].id)
+    assert await deliveries.resend(connection, events[1].id) is None
     async with delivering(dsn, open_sender):
         await until(lambda: settled(connection))
     assert plain.bodies() == [events[1].body]
@@ -213,7 +213,7 @@ async def test_sent_again_with_the_same_id_after_failing(
         (event,) = await emit(connection, shop)
         await until(lambda: settled(connection))
         plain.answers.clear()
-        assert await deliveries.resend(connection, event.id)
+        assert await deliveries.resend(connection, event.id) is None
         await until(lambda: settled(connection))
     assert plain.bodies() == [event.body] * 2
     assert (await delivery_of(connection, event.id))["status"] == "delivered"
@@ -330,7 +330,7 @@ async def test_what_is_sent_again_has_all_its_attempts_before_it(
     (leased,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
     await deliveries.record(connection, [failure(leased, None)])
     assert (await delivery_of(connection, event.id))["status"] == "failed"
-    assert await deliveries.resend(connection, event.id)
+    assert await deliveries.resend(connection, event.id) is None
     (again,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
     assert (leased.failed_attempts, again.failed_attempts) == (0, 0)
 
@@ -549,7 +549,7 @@ async def test_a_late_failure_does_not_count_after_sending_again(
     shop = await open_shop(connection, "https://hooks.shop.mv/")
     (event,) = await emit(connection, shop)
     (taken,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
-    assert await deliveries.resend(connection, event.id)
+    assert await deliveries.resend(connection, event.id) is None
     await deliveries.record(connection, [failure(taken, retry_seconds=None)])
     delivery = await delivery_of(connection, event.id)
     assert (delivery["status"], delivery["failed_attempts"]) == ("pending", 0)

@@ -160,6 +160,8 @@ def test_an_event_without_a_webhook_can_be_sent_later(service: Service, hook: Ho
     (event,) = shop.get("/events", delivered="false").json()["data"]
     ended = service.laari("webhook", "show", event["id"])
     assert "no webhook URL was set" in ended.stderr
+    ended = service.laari("webhook", "resend", event["id"])
+    assert (ended.returncode, "Set a URL and turn on webhooks first" in ended.stderr) == (1, True)
     update = service.laari("merchant", "update", shop.id, "--webhook-url", hook.url)
     assert update.returncode == 0, update.stderr
     command(service, "resend", event["id"])

@@ -102,8 +102,11 @@ async def resend(service: Service, event_id: UUID) -> dict[str, object]:
     """Send an event again, with the same id and up to three attempts."""
     # One transaction, so that the command shows the delivery before its next attempt.
     async with connection_to(service.dsn) as connection, connection.transaction():
-        if not await deliveries.resend(connection, event_id):
+        refusal = await deliveries.resend(connection, event_id)
+        if refusal == deliveries.NO_EVENT:
             raise LaariError(f"there is no event {ids.show_id(ids.EVENT, event_id)}")
+        if refusal is not None:
+            raise LaariError(refusal.message)
         return described(await _find(connection, event_id))
 
 

@@ -74,8 +74,8 @@ async def view_identity(service: Service, customer_id: UUID, reason: str) -> dic
 @needs("identity.change")
 async def remove_identity(service: Service, customer_id: UUID, reason: str) -> dict[str, object]:
     """Delete a customer's identity data."""
-    removed = await submit(service, RemoveIdentity(actor(), customer_id, reason))
-    return {"customer_id": ids.show_id(ids.CUSTOMER, customer_id), "removed": removed}
+    await submit(service, RemoveIdentity(actor(), customer_id, reason))
+    return {"customer_id": ids.show_id(ids.CUSTOMER, customer_id), "removed": True}
 
 
 COMMANDS = (set_identity, view_identity, remove_identity)

@@ -147,8 +147,7 @@ class AddBankAccount(Controlled[BankAccount]):
     """
 
     permission = "wallets.move"
-    for_merchants: ClassVar[Permission] = "merchants.change"
-    own_permission: ClassVar[Permission] = "bank.manage"  # of the merchant's people
+    for_merchants: ClassVar[Permission] = "bank.manage"  # owners, and admins of the operator
     actor: Actor
     owner: int
     details: BankDetails
@@ -175,8 +174,7 @@ class AddBankAccount(Controlled[BankAccount]):
         owner = world.account_owners.get(self.owner)
         if owner is None or owner.merchant_id is None:
             return no_owner()
-        needed = self.for_merchants if self.actor.is_operator else self.own_permission
-        return lacks_now(world, self.actor, owner.merchant_id, needed)
+        return lacks_now(world, self.actor, owner.merchant_id, self.for_merchants)
 
     def prepare(self, world: World) -> Prepared[BankAccount] | BankAccount | Refusal:
         refusal = not_valid(self.details)

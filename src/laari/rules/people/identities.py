@@ -174,8 +174,8 @@ def opened(world: World, customer_id: UUID) -> Identity | Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveIdentity(Command[bool]):
-    """Deletes the data; False if there is none."""
+class RemoveIdentity(Command[CustomerIdentity]):
+    """Deletes the data."""
 
     actor: Actor
     customer_id: UUID
@@ -184,17 +184,17 @@ class RemoveIdentity(Command[bool]):
     def needs(self, needs: Needs) -> None:
         _needs(needs, self.customer_id)
 
-    def decide(self, world: World) -> bool | Refusal:
+    def decide(self, world: World) -> CustomerIdentity | Refusal:
         refusal = lacks(self.actor, "identity.change")
         if refusal is not None:
             return refusal
         kept = world.identities.get(self.customer_id)
         if kept is None:
-            return False
+            return refuse("conflict", NONE_KEPT)
         mode = world.customers[self.customer_id].mode
         act = Act(self.actor, "identity.remove", self.reason)
         remove_setting(world, World.identities, kept, act, mode=mode)
-        return True
+        return kept
 
 
 def context(customer_id: UUID) -> bytes:

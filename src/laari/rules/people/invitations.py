@@ -131,8 +131,8 @@ class InvitePerson(Command[Invited]):
 
 
 @dataclass(frozen=True, slots=True)
-class WithdrawInvitation(Command[Invitation | None]):
-    """Ends the invitation of an address; None if there is none."""
+class WithdrawInvitation(Command[Invitation]):
+    """Ends the invitation of an address."""
 
     actor: Actor
     place: str
@@ -144,13 +144,14 @@ class WithdrawInvitation(Command[Invitation | None]):
     def busy(self) -> Refusal:
         return busy()
 
-    def decide(self, world: World) -> Invitation | Refusal | None:
+    def decide(self, world: World) -> Invitation | Refusal:
         refusal = may_not_change(world, self.actor, self.place)
         if refusal is not None:
             return refusal
         found = world.invitations.get((self.place, self.email))
-        if found is not None:
-            withdraw(world, Act(self.actor, "invitation.withdraw"), found)
+        if found is None:
+            return refuse("conflict", f"{self.email} has no open invitation.")
+        withdraw(world, Act(self.actor, "invitation.withdraw"), found)
         return found
 
 

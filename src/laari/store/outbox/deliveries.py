@@ -8,11 +8,14 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.records.events import Event
+from laari.rules.refusals import Refusal, refuse
 from laari.store.reads.tenants import SIGNED_WITH
 from laari.store.reads.webhook_states import GIVEN_UP, MOST_AT_ONCE
 from laari.store.tables import EVENTS
 
 CHANNEL = "laari_deliveries"  # notified when a delivery was made
+NO_WEBHOOK = refuse("conflict", "Set a URL and turn on webhooks first.")
+NO_EVENT = refuse("not_found", "There is no such event.")
 
 
 def saving_events(parameter: int) -> tuple[str, str]:
@@ -176,11 +179,14 @@ async def record(connection: Connection, attempts: Sequence[Attempt]) -> set[int
     return {row["tenant_id"] for row in rows if row["given_up"]}
 
 
-async def resend(connection: Connection, event_id: UUID) -> bool:
-    """Sends the event again as if it were new; False if there is no such event.
+async def resend(connection: Connection, event_id: UUID) -> Refusal | None:
+    """Sends the event again as if it were new, if its merchant gets webhooks.
 
     The lock keeps a purge from removing the event before its delivery exists.
     """
+    tenant_id = await connection.fetchval("SELECT tenant_id FROM events WHERE id = $1", event_id)
+    if tenant_id is not None and not await _has_receiver(connection, tenant_id):
+        return NO_WEBHOOK
     made = await connection.fetchval(
         "INSERT INTO deliveries (event_id, tenant_id) "
         "SELECT id, tenant_id FROM events WHERE id = $1 FOR KEY SHARE "
@@ -188,14 +194,16 @@ async def resend(connection: Connection, event_id: UUID) -> bool:
         f"RETURNING pg_notify('{CHANNEL}', '') IS NOT NULL",
         event_id,
     )
-    return made is not None
+    return None if made is not None else NO_EVENT
 
 
-async def resend_given_up(connection: Connection, tenant_id: int, since: datetime) -> int:
+async def resend_given_up(connection: Connection, tenant_id: int, since: datetime) -> int | Refusal:
     """Sends events again that were given up since this time; returns their number.
 
     They are the oldest, up to MOST_AT_ONCE.
     """
+    if not await _has_receiver(connection, tenant_id):
+        return NO_WEBHOOK
     sent = await connection.fetch(
         f"UPDATE deliveries SET {_AFRESH} FROM ({GIVEN_UP}) AS found "
         "WHERE deliveries.event_id = found.event_id AND status = 'failed' "
@@ -206,6 +214,16 @@ async def resend_given_up(connection: Connection, tenant_id: int, since: datetim
     )
     await announce(connection)
     return len(sent)
+
+
+async def _has_receiver(connection: Connection, tenant_id: int) -> bool:
+    """Whether the merchant has a URL and webhooks: a delivery without them fails at once."""
+    found: bool = await connection.fetchval(
+        "SELECT m.webhooks_enabled AND m.webhook_url IS NOT NULL "
+        "FROM tenants t JOIN merchants m ON m.id = t.merchant_id WHERE t.id = $1",
+        tenant_id,
+    )
+    return found
 
 
 async def announce(connection: Connection) -> None:

@@ -14,6 +14,7 @@ from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisi
 from laari.edge.pages.request import Access, RefusedForm
 from laari.http.messages import Reply
 from laari.operations import applications, clients
+from laari.operations.merchant_money import ADD_BANK
 from laari.operations.merchants import END_OLD_KEY, RENAME, SET_MODE, SET_WEBHOOK
 from laari.rules.people.permissions import Permission, may
 from laari.rules.records.tenants import Mode, Tenant, local_time
@@ -45,6 +46,7 @@ DONE = {
     applications.SUBMIT.name: applications.SUBMIT.done,
     applications.WITHDRAW.name: applications.WITHDRAW.done,
     SET_MODE.name: SET_MODE.done,
+    ADD_BANK.name: ADD_BANK.done,
     SET_WEBHOOK.name: SET_WEBHOOK.done,
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
@@ -53,7 +55,6 @@ DONE = {
     "charged": "Charged. The money is on your balance.",
     "refunded": "Refunded. The money is back in the wallet that paid.",
     "payout": "The payout is requested.",
-    "bank": "The bank account is saved.",
     "closed": "The till is closed. Print this page if you need it on paper.",
     "closed_already": "The till was closed already: this is the closing.",
     "till": "The till is made. Pair a device with it, or print its code.",

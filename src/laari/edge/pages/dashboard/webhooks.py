@@ -22,7 +22,7 @@ from laari.rules.calendar import local_day, start_of
 from laari.rules.day_ranges import read_day
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
 from laari.rules.records.events import Event
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal
 from laari.store.outbox import deliveries
 from laari.store.reads import events, webhook_states
 
@@ -31,7 +31,6 @@ LIST_QUERY = Query(
     EventQuery, LIMIT, AFTER, choice("type", TYPES), choice("delivered", ("true", "false"))
 )
 
-NO_WEBHOOK = refuse("conflict", "Set a URL and turn on webhooks first.")
 # The first word of an event's type: noun, section of the dashboard, prefix of its ids.
 _RESOURCES = {
     "payment": ("payment", "payments", ids.PAYMENT),
@@ -80,7 +79,7 @@ async def show(request: DashboardRequest) -> Reply:
 
 async def send_sample(request: DashboardRequest) -> Reply:
     if request.merchant.webhook_url is None or not request.merchant.webhooks:
-        raise RefusedForm.of(NO_WEBHOOK)
+        raise RefusedForm.of(deliveries.NO_WEBHOOK)
     sample = sample_event(request.tenant, request.tenant_now, os.urandom)
     await request.backend.write(deliveries.save_events, [sample])
     return request.redirect(f"/webhooks/{ids.show_id(ids.EVENT, sample.id)}", done="tested")
@@ -127,9 +126,11 @@ async def resend_given_up(request: DashboardRequest) -> Reply:
     since = read_day(request.form.get("since", ""))
     if since is None:
         raise RefusedForm(422, "Choose the first day.")
-    if request.merchant.webhook_url is None or not request.merchant.webhooks:
-        raise RefusedForm.of(NO_WEBHOOK)
-    await request.backend.write(deliveries.resend_given_up, request.tenant.id, start_of(since))
+    sent = await request.backend.write(
+        deliveries.resend_given_up, request.tenant.id, start_of(since)
+    )
+    if isinstance(sent, Refusal):
+        raise RefusedForm.of(sent)
     return request.redirect("/webhooks", done="resent_all")
 
 
@@ -137,9 +138,9 @@ async def resend(request: DashboardRequest) -> Reply:
     event = await _find(request)
     if event is None:
         return request.missing()
-    if request.merchant.webhook_url is None or not request.merchant.webhooks:
-        raise RefusedForm.of(NO_WEBHOOK)
-    await request.backend.write(deliveries.resend, event.id)
+    refusal = await request.backend.write(deliveries.resend, event.id)
+    if refusal is not None:
+        raise RefusedForm.of(refusal)
     return request.redirect(f"/webhooks/{request.params['id']}", done="resent")
 
 

@@ -10,7 +10,6 @@ from laari.rules.limits.texts import MAX_REASON
 from laari.rules.people.identities import (
     FACTS,
     MAX_NUMBER,
-    NONE_KEPT,
     CompareIdentity,
     EnterIdentity,
     RemoveIdentity,
@@ -47,8 +46,7 @@ async def _compare(request: OperatorRequest, holder: Holder) -> Reply:
 
 async def _remove(request: OperatorRequest, holder: Holder) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
-    if not await request.submit(RemoveIdentity(request.actor, holder.customer_id, reason)):
-        raise RefusedForm(409, NONE_KEPT)
+    await request.submit(RemoveIdentity(request.actor, holder.customer_id, reason))
     return request.redirect(page_of(holder), done="unidentified")
 
 

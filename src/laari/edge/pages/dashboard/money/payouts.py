@@ -8,13 +8,12 @@ from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.person import long
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.operations.merchant_money import ADD_BANK
 from laari.rules import ids
 from laari.rules.banking.bank_accounts import (
-    AddBankAccount,
     coming,
     in_effect,
     masked,
-    read_details,
 )
 from laari.rules.banking.payouts import RequestPayout
 from laari.rules.calendar import local_day
@@ -197,11 +196,10 @@ async def show_bank(request: DashboardRequest) -> Reply:
 
 async def save_bank(request: DashboardRequest) -> Reply:
     """Needs the password again, because a thief with an open browser could take all the money."""
+    given = request.values(ADD_BANK)
     await request.confirm(always=True)
-    holder, bank, number = (request.form.get(name, "") for name in ("holder", "bank", "number"))
-    details = read_details(holder, bank, number)
-    await request.submit(AddBankAccount(request.actor, request.tenant.id, details))
-    return request.redirect(BANK, done="bank")
+    await request.act(ADD_BANK, request.tenant, given)
+    return request.redirect(BANK, done=ADD_BANK.name)
 
 
 ROUTES = [
@@ -221,5 +219,12 @@ ROUTES = [
         hands_out=True,
         needs="exports.read",
     ),
-    PageRoute(DashboardRequest, BANK, get=show_bank, post=save_bank, needs="bank.manage"),
+    PageRoute(
+        DashboardRequest,
+        BANK,
+        get=show_bank,
+        post=save_bank,
+        needs=ADD_BANK.needs,
+        runs={ADD_BANK.name: {}},
+    ),
 ]
