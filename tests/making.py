@@ -88,7 +88,8 @@ async def make_merchant(
     if email is not None:
         owner = NewOwner(email, NewLogin(hash_password(password), **login))
     draft = MerchantDraft(name, mode, **more)
-    command = CreateMerchant(actor, ids.new_merchant_id(os.urandom), draft, owner)
+    new_id = ids.new_merchant_id(os.urandom)
+    command = CreateMerchant(actor, new_id, draft, owner, private_webhooks=True)
     made = await decided(connection, command, master=master)
     shown = await merchants.show(connection, made.merchant.id)
     password = password if made.password_hash else None
@@ -114,7 +115,7 @@ async def sign_up(
         new_owner = NewOwner(email, NewLogin(hash_password(password), must_change, proven=False))
     draft = MerchantDraft(name, "sandbox", **more)
     new_id = ids.new_merchant_id(os.urandom)
-    command = SignUpMerchant(actor, new_id, draft, most, new_owner)
+    command = SignUpMerchant(actor, new_id, draft, most, new_owner, private_webhooks=True)
     try:
         made = await decided(connection, command, master=master)
     except RefusedError as error:

@@ -159,3 +159,26 @@ def test_only_an_admin_makes_merchants() -> None:
         made = world()
         assert isinstance(create(made, actor), Refusal), actor
         assert nothing(made)
+
+
+@pytest.mark.parametrize("url", ["ftp://shop.mv", "http://shop.mv/hook", "https://127.0.0.1/hook"])
+def test_webhooks_of_a_new_merchant_go_to_public_addresses_only(url: str) -> None:
+    draft = replace(DRAFT, webhook_url=url)
+    for command in (
+        CreateMerchant(OPERATOR, SHOP, draft),
+        SignUpMerchant(STRANGER, SHOP, draft, 9),
+    ):
+        made = world()
+        refused = command.decide(made)
+        assert isinstance(refused, Refusal)
+        assert refused.field == "webhook_url"
+        assert nothing(made)
+
+
+def test_a_service_for_development_takes_webhooks_of_new_merchants_to_itself() -> None:
+    draft = replace(DRAFT, webhook_url="http://127.0.0.1:9/hook")
+    for command in (
+        CreateMerchant(OPERATOR, SHOP, draft, private_webhooks=True),
+        SignUpMerchant(STRANGER, SHOP, draft, 9, private_webhooks=True),
+    ):
+        assert isinstance(command.decide(world()), NewMerchant)

@@ -33,7 +33,7 @@ from laari.rules.people.persons import NewLogin
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
-from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
+from laari.rules.webhooks import MAX_URL_LENGTH
 from laari.store.counters.sessions import PersonSession
 from laari.store.people.passwords import new_password
 from laari.store.reads.people.wallet_keys import sandbox_wallet_key
@@ -212,10 +212,6 @@ async def make_merchant(
     """
     if not fields.name.isprintable():
         return invalid("name", "name must have only printable characters.")
-    if fields.webhook_url is not None:
-        problem = check_webhook_url(fields.webhook_url, backend.settings.webhook_allow_private)
-        if problem is not None:
-            return problem
     rate = backend.settings.sandbox_signups_per_minute / WINDOW_SECONDS
     key = named_bucket("sandbox sign-up", client_prefix(request.client))
     wait = backend.rates.take(Bucket(key, rate, WINDOW_SECONDS), time.monotonic())
@@ -242,5 +238,12 @@ async def make_merchant(
         webhook_url=fields.webhook_url,
     )
     merchant_id, most = new_merchant_id(os.urandom), backend.settings.sandbox_merchants
-    command = SignUpMerchant(actor, merchant_id, draft, most, new_owner)
+    command = SignUpMerchant(
+        actor,
+        merchant_id,
+        draft,
+        most,
+        new_owner,
+        private_webhooks=backend.settings.webhook_allow_private,
+    )
     return await backend.spine.submit(command)

@@ -20,6 +20,7 @@ from laari.rules.people.wallet_keys import add_first_key, sandbox_key
 from laari.rules.records.merchants import MerchantSettings
 from laari.rules.records.tenants import Mode, TenantSettings
 from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.webhooks import check_webhook_url
 from laari.rules.world import World
 
 SANDBOX_TIER = "verified"
@@ -53,18 +54,26 @@ class NewMerchant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CreateMerchant(Command[NewMerchant]):
-    """Makes a merchant with both sides and, if there is an owner, the person who owns it."""
+    """Makes a merchant with both sides and, if there is an owner, the person who owns it.
+
+    `private_webhooks` allows plain http and addresses of a private network.
+    """
 
     actor: Actor
     id: str
     draft: MerchantDraft
     owner: NewOwner | None = None
+    private_webhooks: bool = False
 
     def needs(self, needs: Needs) -> None:
         _needs(needs, self.id, _BOTH, self.owner)
 
     def decide(self, world: World) -> NewMerchant | Refusal:
-        refusal = lacks(self.actor, "merchants.change") or _unfit(world, self.owner)
+        refusal = (
+            lacks(self.actor, "merchants.change")
+            or _not_reachable(self.draft, self.private_webhooks)
+            or _unfit(world, self.owner)
+        )
         if refusal is not None:
             return refusal
         return _make(world, self.actor, self.id, self.draft, owner=self.owner, modes=_BOTH)
@@ -82,12 +91,16 @@ class SignUpMerchant(Command[NewMerchant]):
     draft: MerchantDraft
     most: int
     owner: NewOwner | None = None
+    private_webhooks: bool = False
 
     def needs(self, needs: Needs) -> None:
         needs.read(World.merchants_held, self.most)
         _needs(needs, self.id, ("sandbox",), self.owner)
 
     def decide(self, world: World) -> NewMerchant | Refusal:
+        refusal = _not_reachable(self.draft, self.private_webhooks)
+        if refusal is not None:
+            return refusal
         if world.merchants_held[self.most] >= self.most:
             return FULL
         owner = self.owner
@@ -108,6 +121,12 @@ def _needs(needs: Needs, merchant_id: str, modes: tuple[Mode, ...], owner: NewOw
         needs.read(World.new_tenants, (merchant_id, mode))
     if owner is not None:
         needs.person_at(owner.email)
+
+
+def _not_reachable(draft: MerchantDraft, private_webhooks: bool) -> Refusal | None:
+    if draft.webhook_url is None:
+        return None
+    return check_webhook_url(draft.webhook_url, private_webhooks)
 
 
 def _unfit(world: World, owner: NewOwner | None) -> Refusal | None:
