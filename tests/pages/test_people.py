@@ -182,13 +182,24 @@ async def test_a_link_that_is_not_valid_has_one_page(
     assert len(members(service, owner)) == 2
 
 
+def test_the_last_person_of_a_shop_stays(owner: Owner, client: httpx.Client) -> None:
+    own = person_path(client, owner.email)
+    refused = send(client, f"{own}/remove", page=own)
+    assert (refused.status_code, "only owner" in refused.text) == (409, True)
+
+
+def test_an_invitation_that_is_not_there_is_not_withdrawn(client: httpx.Client) -> None:
+    refused = send(client, "/people/withdraw", email="nobody@shop.mv")
+    assert (refused.status_code, "no open invitation" in refused.text) == (409, True)
+
+
 async def test_roles_change_and_an_owner_stays(
     service: Service, owner: Owner, client: httpx.Client
 ) -> None:
     email = await member(service, owner.shop.id, "accountant")
     other, own = person_path(client, email), person_path(client, owner.email)
     page = {"page": other}
-    assert send(client, f"{other}/role", **page, role="cashier").status_code == 422
+    assert send(client, f"{other}/role", **page, role="cashier").status_code == 400
     assert send(client, f"{other}/role", **page, role="admin").status_code == 422
     assert send(client, f"{other}/role", **page, role="cashier", till="1").status_code == 303
     assert members(service, owner)[email] == "cashier"

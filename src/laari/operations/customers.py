@@ -4,21 +4,27 @@ import re
 
 from asyncpg import Connection
 
-from laari.operations.fields import Field, Text, flag, reason
-from laari.operations.operation import Context, Operation, Subject, command
+from laari.operations.fields import Field, Lines, Text, flag, reason
+from laari.operations.operation import Context, Operation, Shape, Subject, command
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.banking.wallet_controls import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.limits.texts import MAX_CUSTOMER_NOTE
+from laari.rules.people.customers import AddNote
+from laari.rules.people.log_ins import EndSessions
 from laari.rules.people.passkeys import EndPasskeys
 from laari.rules.people.remembered_devices import ForgetDevices
 from laari.rules.people.trusted import EndTrust
+from laari.rules.records.people import CustomerId
 from laari.rules.refusals import refuse
+from laari.store.bank_statements import Ask
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
-from laari.store.reads.people import trusted
+from laari.store.reads.people import customers, trusted
 
+MOST_NOTES = 1000  # that a command lists
 _ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
@@ -177,5 +183,52 @@ END_TRUST = Operation(
 
     At once, without the day that the customer's own ending takes: verify the caller first. Both
     get a message.
+    """,
+)
+
+
+def _end_sessions(actor: Actor, holder: Holder) -> EndSessions:
+    return EndSessions(actor, CustomerId(holder.customer_id))
+
+
+# `session end` names a customer or a person of a merchant, so it has logic of its own.
+END_SESSIONS = Operation(
+    "customer.end-sessions",
+    needs="sessions.end",
+    subject=CUSTOMER,
+    fields=(),
+    run=command(_end_sessions),
+    done="All sessions of this customer have ended.",
+    typed="session end",
+    about="""End all sessions of a customer.
+
+    The password stays the same.
+    """,
+)
+
+
+def _note(actor: Actor, holder: Holder, note: str) -> AddNote:
+    return AddNote(actor, holder.customer_id, note)
+
+
+async def note_shapes(ask: Ask, holder: Holder, added: object = None) -> list[Shape]:
+    """All notes about the customer, the newest first."""
+    found = await ask(customers.notes, holder.customer_id, MOST_NOTES)
+    return [
+        {"time": show_time(each.time), "author": each.author, "text": each.text} for each in found
+    ]
+
+
+NOTE = Operation(
+    "customer.note",
+    needs="customers.note",
+    subject=CUSTOMER,
+    fields=(Field("note", Lines(MAX_CUSTOMER_NOTE), positional=True, typed="text"),),
+    run=command(_note),
+    shape=note_shapes,
+    done="The note is added.",
+    about="""Add a note about a customer and list all notes.
+
+    Without TEXT, this lists them. Only operators see notes, and nobody can change them.
     """,
 )

@@ -36,6 +36,19 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """A text with line breaks."""
+
+    longest: int
+
+    def read(self, written: str, *, on_page: bool) -> str:
+        text = written.replace("\r\n", "\n").strip()
+        if not 1 <= len(text) <= self.longest or not text.replace("\n", " ").isprintable():
+            raise FieldError(f"must be 1 to {self.longest} printable characters, not blank.")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """The number of a wallet."""
 

@@ -3,12 +3,13 @@
 import os
 import re
 from datetime import UTC, datetime
+from inspect import cleandoc
 from typing import get_args
 
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.declared import add_commands, subject_of
+from laari.cli.terminal.declared import act, add_commands, optional, subject_of
 from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
@@ -20,26 +21,28 @@ from laari.operations.customers import (
     END_PASSKEYS,
     END_TRUST,
     FREEZE,
+    NOTE,
     SET_TIER,
     UNFREEZE,
     described,
+    note_shapes,
 )
+from laari.operations.operation import Shape
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.banking.wallet_money import CreateCustomer
 from laari.rules.calendar import show as show_time
-from laari.rules.limits.texts import MAX_CUSTOMER_NOTE
 from laari.rules.money import MAX_MONEY
 from laari.rules.people.contacts import read_email, read_mobile, read_vpa
-from laari.rules.people.customers import AddNote, SetLanguage
+from laari.rules.people.customers import SetLanguage
 from laari.rules.people.new_customers import CustomerDraft
 from laari.rules.records.messages import Language
 from laari.rules.records.tenants import Mode
+from laari.store.bank_statements import asking
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
-from laari.store.reads.people import customers as read
 
 MOST_LISTED = 1_000
 MOST_MATCHES = 100
@@ -177,24 +180,16 @@ async def set_language(service: Service, customer: str, language: Language) -> d
     return described(await subject_of(service, CUSTOMER, customer=customer))
 
 
-@customer.command()
-@click.argument("customer")
-@click.argument("text", required=False, type=fields.text(MAX_CUSTOMER_NOTE))
+@customer.command(help=cleandoc(NOTE.about))
+@optional(NOTE)
 @operation
-@needs("customers.note")
-async def note(service: Service, customer: str, text: str | None) -> list[dict[str, object]]:
-    """Add a note about a customer and list all notes.
-
-    Without TEXT, this lists them. Only operators see notes, and nobody can change them.
-    """
+@needs(NOTE.needs)
+async def note(service: Service, customer: str, note: str | None) -> list[Shape]:
     holder = await subject_of(service, CUSTOMER, customer=customer)
-    if text is not None:
-        await submit(service, AddNote(actor(), holder.customer_id, text))
+    if note is not None:
+        await act(service, NOTE, holder, {"note": note})
     async with connection_to(service.dsn) as connection:
-        found = await read.notes(connection, holder.customer_id, MOST_LISTED)
-    return [
-        {"time": show_time(each.time), "author": each.author, "text": each.text} for each in found
-    ]
+        return await note_shapes(asking(connection), holder)
 
 
 async def _matching(service: Service, written: str) -> list[Holder]:

@@ -8,21 +8,24 @@ import click
 from laari.cli.merchants.merchants import merchant
 from laari.cli.people.customers import customer
 from laari.cli.terminal import fields
+from laari.cli.terminal.declared import act, add_commands, subject_of
 from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
+from laari.operations.customers import CUSTOMER, END_SESSIONS
+from laari.operations.merchant_people import REMOVE, SET_ROLE, WITHDRAW_INVITATION
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
-from laari.rules.people.invitations import InvitePerson, Offer, WithdrawInvitation
+from laari.rules.people.invitations import InvitePerson, Offer
 from laari.rules.people.log_ins import EndSessions, ResetPassword
-from laari.rules.people.memberships import AddMember, RemoveMember, SetRole, TransferOwnership
+from laari.rules.people.memberships import AddMember, TransferOwnership
 from laari.rules.people.permissions import MAX_TILL
 from laari.rules.people.persons import NewLogin
 from laari.rules.records.messages import Language
-from laari.rules.records.people import CustomerId, MerchantRole, PersonId, Role, Whose, show_whose
+from laari.rules.records.people import CustomerId, MerchantRole, PersonId
 from laari.store.merchants import merchants
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
@@ -62,7 +65,6 @@ async def add(
     The password is not shown again. The person changes it at the first login. A person who exists
     keeps the password, and `password` is null.
     """
-    check_till(role, till)
     password = checked_or_new(password)
     login = NewLogin(hash_password(password), must_change=True)
     added = await submit(service, AddMember(actor(), merchant_id, email, role, till, login))
@@ -103,11 +105,6 @@ async def member_at(service: Service, place: str | None, email: str) -> UUID:
         return (await memberships.find_member(connection, place, email)).person_id.id
 
 
-def check_till(role: Role, till: str | None) -> None:
-    if (role == "cashier") != (till is not None):
-        raise LaariError("a cashier needs --till, and other roles have none")
-
-
 @user.command()
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
@@ -129,7 +126,6 @@ async def invite(
 
     The link works once, for 24 hours, and is not shown again.
     """
-    check_till(role, till)
     if send is not None and "email" not in service.settings.channels:
         raise LaariError("this service cannot send emails: set LAARI_SMTP_URL, or forward the link")
     offer = Offer(email, role, till)
@@ -141,17 +137,6 @@ async def invite(
         "expires_at": show_time(made.expires_at),
         "sent": made.is_sent,
     }
-
-
-@user.command("withdraw-invitation")
-@click.argument("merchant_id")
-@click.argument("email", type=fields.email)
-@operation
-@needs("people.manage")
-async def withdraw_invitation(service: Service, merchant_id: str, email: str) -> dict[str, object]:
-    """End an open invitation."""
-    await submit(service, WithdrawInvitation(actor(), merchant_id, email))
-    return {"merchant_id": merchant_id, "email": email}
 
 
 @user.command("transfer")
@@ -169,37 +154,7 @@ async def transfer(
     return {"merchant_id": merchant_id, "owner": receiver, "manager": giver}
 
 
-@user.command("set-role")
-@click.argument("merchant_id")
-@click.argument("email", type=fields.email)
-@click.option("--role", type=ROLES, required=True, help="The person's new role.")
-@click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
-@operation
-@needs("people.manage")
-async def set_user_role(
-    service: Service, merchant_id: str, email: str, role: MerchantRole, till: str | None
-) -> dict[str, object]:
-    """Change a person's role at a merchant. A merchant always has an owner."""
-    check_till(role, till)
-    person_id = await member_at(service, merchant_id, email)
-    await submit(service, SetRole(actor(), merchant_id, person_id, role, till))
-    return {"merchant_id": merchant_id, "email": email, "role": role, "till": till}
-
-
-@user.command()
-@click.argument("merchant_id")
-@click.argument("email", type=fields.email)
-@operation
-@needs("people.manage")
-async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
-    """End a person's access to a merchant at once.
-
-    Sessions end if the person works for nobody else.
-    """
-    person_id = await member_at(service, merchant_id, email)
-    command = RemoveMember(actor(), merchant_id, person_id, may_be_last=True)
-    ended = await submit(service, command)
-    return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
+add_commands(user, WITHDRAW_INVITATION, SET_ROLE, REMOVE)
 
 
 @user.command("reset-password")
@@ -258,20 +213,22 @@ def session() -> None:
 @click.option("--email", type=fields.email, help="Email of a merchant's user.")
 @click.option("--customer", "customer_id", type=_customer_id, help="Id of a customer.")
 @operation
-@needs("sessions.end")
+@needs(END_SESSIONS.needs)
 async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, object]:
     """End all sessions of a merchant's user or of a customer.
 
     The password stays the same. If it was stolen, use reset-password.
     """
     if customer_id is not None and email is None:
-        whose: Whose = CustomerId(customer_id)
-        shown = {"customer_id": show_whose(whose)}
+        shown = {"customer_id": ids.show_id(ids.CUSTOMER, customer_id)}
+        holder = await subject_of(service, CUSTOMER, customer=shown["customer_id"])
+        ended = await act(service, END_SESSIONS, holder, {})
     elif email is not None and customer_id is None:
-        whose, shown = await person_at(service, email), {"email": email}
+        shown = {"email": email}
+        ended = await submit(service, EndSessions(actor(), await person_at(service, email)))
     else:
         raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
-    return {**shown, "sessions_ended": await submit(service, EndSessions(actor(), whose))}
+    return {**shown, "sessions_ended": ended}
 
 
 async def person_at(service: Service, email: str) -> PersonId:

@@ -15,15 +15,19 @@ def form(
     page: Callable[[DashboardRequest], Awaitable[Reply]],
     address: str,
     reads: Permission | None = None,
+    *,
+    confirms: bool = True,
 ) -> PageRoute[DashboardRequest]:
     """Runs the operation for the merchant of the page, and shows the page again.
 
-    With `reads`, the page is at this address, for people with that permission.
+    With `reads`, the page is at this address, for people with that permission. It `confirms` with
+    the password, unless the action is harmless.
     """
 
     async def run(request: DashboardRequest) -> Reply:
         given = request.values(declared)
-        await request.confirm()
+        if confirms:
+            await request.confirm()
         await request.act(declared, request.merchant, given)
         return request.redirect(address, done=declared.name)
 

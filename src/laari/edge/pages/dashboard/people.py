@@ -3,17 +3,19 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias, cast, get_args
 
+from laari.edge.pages.dashboard.forms import form
 from laari.edge.pages.dashboard.request import HOME, DashboardRequest
 from laari.edge.pages.request import NO_EMAIL, RefusedForm
-from laari.edge.pages.routes import Handler, PageRoute, Routes
+from laari.edge.pages.routes import NO_OPERATION, Handler, PageRoute, Routes
 from laari.http.messages import Reply
+from laari.operations.merchant_people import REMOVE, SET_ROLE, WITHDRAW_INVITATION, MemberOf
 from laari.rules import ids
 from laari.rules.people.contacts import read_email
-from laari.rules.people.invitations import Invited, InvitePerson, Offer, WithdrawInvitation
-from laari.rules.people.memberships import EndSessionsAt, RemoveMember, SetRole, TransferOwnership
+from laari.rules.people.invitations import Invited, InvitePerson, Offer
+from laari.rules.people.memberships import EndSessionsAt, TransferOwnership
 from laari.rules.people.permissions import MAX_TILL
 from laari.rules.records.messages import Language
-from laari.rules.records.people import MerchantRole, PersonId
+from laari.rules.records.people import MerchantRole
 from laari.store.counters import sessions
 from laari.store.reads.people import invitations, memberships
 from laari.store.reads.people.memberships import Member
@@ -26,7 +28,7 @@ ROLES: dict[MerchantRole, str] = {
 }
 assert [*ROLES] == [*get_args(MerchantRole)]
 
-Change: TypeAlias = Callable[[DashboardRequest, PersonId], Awaitable[None]]
+Change: TypeAlias = Callable[[DashboardRequest, Member], Awaitable[None]]
 
 NO_TILL = f"A cashier needs a till: a label of 1 to {MAX_TILL} characters, as on payments."
 
@@ -86,12 +88,6 @@ async def invite(request: DashboardRequest) -> Reply:
     return await show(request, invited, email)
 
 
-async def withdraw(request: DashboardRequest) -> Reply:
-    email = request.form.get("email", "")
-    await request.submit(WithdrawInvitation(request.actor, request.merchant.id, email))
-    return request.redirect("/people", done="withdrawn")
-
-
 async def _find(request: DashboardRequest) -> Member | None:
     person_id = ids.read_id(ids.PERSON, request.params["id"])
     members = await request.backend.ask(memberships.list_members, request.merchant.id)
@@ -126,7 +122,7 @@ def _for_member(change: Change, done: str, *, always: bool = False) -> Handler[D
         await request.confirm(always=always)
         problem = None
         try:
-            await change(request, member.person_id)
+            await change(request, member)
         except RefusedForm as refused:
             problem = refused
         # A person who has just given away or lost a role may no longer open this page.
@@ -139,31 +135,32 @@ def _for_member(change: Change, done: str, *, always: bool = False) -> Handler[D
     return handle
 
 
-async def _set_role(request: DashboardRequest, whose: PersonId) -> None:
-    role, till = _read_role(request)
-    await request.submit(SetRole(request.actor, request.merchant.id, whose.id, role, till))
+async def _set_role(request: DashboardRequest, member: Member) -> None:
+    """The form always has a till, which only a cashier gets."""
+    is_cashier = request.form.get("role") == "cashier"
+    given = request.values(SET_ROLE, till=request.form.get("till", "") if is_cashier else "")
+    await request.act(SET_ROLE, MemberOf(request.merchant.id, member), given)
 
 
-async def _remove(request: DashboardRequest, whose: PersonId) -> None:
-    await request.submit(RemoveMember(request.actor, request.merchant.id, whose.id))
+async def _remove(request: DashboardRequest, member: Member) -> None:
+    await request.act(REMOVE, MemberOf(request.merchant.id, member), {})
 
 
-async def _end_sessions(request: DashboardRequest, whose: PersonId) -> None:
+async def _end_sessions(request: DashboardRequest, member: Member) -> None:
     """All of them, whatever page they opened last, but for this merchant only."""
-    await request.submit(EndSessionsAt(request.actor, request.merchant.id, whose.id))
+    person_id = member.person_id.id
+    await request.submit(EndSessionsAt(request.actor, request.merchant.id, person_id))
 
 
-async def _transfer(request: DashboardRequest, whose: PersonId) -> None:
-    own = request.person.person_id
-    await request.submit(TransferOwnership(request.actor, request.merchant.id, own, whose.id))
+async def _transfer(request: DashboardRequest, member: Member) -> None:
+    own, other = request.person.person_id, member.person_id.id
+    await request.submit(TransferOwnership(request.actor, request.merchant.id, own, other))
 
 
 _ONE = "/people/{id}"
 ROUTES: Routes = [
     PageRoute(DashboardRequest, "/people", get=show, post=invite, needs="people.manage"),
-    PageRoute(
-        DashboardRequest, "/people/withdraw", post=withdraw, page=show, needs="people.manage"
-    ),
+    form("/people/withdraw", WITHDRAW_INVITATION, show, "/people", confirms=False),
     PageRoute(DashboardRequest, _ONE, get=show_one, needs="people.manage"),
     *(
         PageRoute(
@@ -172,12 +169,13 @@ ROUTES: Routes = [
             post=handler,
             page=show_one,
             needs="people.manage",
+            runs=runs,
         )
-        for name, handler in {
-            "role": _for_member(_set_role, "role"),
-            "remove": _for_member(_remove, "removed"),
-            "sessions": _for_member(_end_sessions, "sessions"),
-            "transfer": _for_member(_transfer, "transferred", always=True),
-        }.items()
+        for name, handler, runs in (
+            ("role", _for_member(_set_role, SET_ROLE.name), {SET_ROLE.name: {}}),
+            ("remove", _for_member(_remove, REMOVE.name), {REMOVE.name: {}}),
+            ("sessions", _for_member(_end_sessions, "sessions"), NO_OPERATION),
+            ("transfer", _for_member(_transfer, "transferred", always=True), NO_OPERATION),
+        )
     ),
 ]

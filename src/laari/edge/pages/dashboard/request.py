@@ -13,7 +13,7 @@ from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor, in_words
 from laari.edge.pages.request import Access, RefusedForm
 from laari.http.messages import Reply
-from laari.operations import applications, clients
+from laari.operations import applications, clients, merchant_people
 from laari.operations.merchant_money import ADD_BANK
 from laari.operations.merchants import END_OLD_KEY, RENAME, SET_MODE, SET_WEBHOOK
 from laari.rules.people.permissions import Permission, may
@@ -37,17 +37,23 @@ NOTHING: Mapping[str, object] = MappingProxyType({})  # the fields of an operati
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 
+_DECLARED = (
+    RENAME,
+    SET_MODE,
+    SET_WEBHOOK,
+    END_OLD_KEY,
+    clients.REVOKE,
+    applications.SUBMIT,
+    applications.WITHDRAW,
+    ADD_BANK,
+    merchant_people.SET_ROLE,
+    merchant_people.REMOVE,
+    merchant_people.WITHDRAW_INVITATION,
+)
 # The texts for `?done=…` after a form: the address itself is never shown.
 DONE = {
     **OWN_DONE,
-    RENAME.name: RENAME.done,
-    END_OLD_KEY.name: END_OLD_KEY.done,
-    clients.REVOKE.name: clients.REVOKE.done,
-    applications.SUBMIT.name: applications.SUBMIT.done,
-    applications.WITHDRAW.name: applications.WITHDRAW.done,
-    SET_MODE.name: SET_MODE.done,
-    ADD_BANK.name: ADD_BANK.done,
-    SET_WEBHOOK.name: SET_WEBHOOK.done,
+    **{each.name: each.done for each in _DECLARED},
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "asked": "The request is sent. It is in the customer's wallet.",
@@ -70,9 +76,6 @@ DONE = {
     "wallet": "The sandbox customer's wallet is set.",
     "clock": "The sandbox's clock is set.",
     "invited": "The invitation is being sent.",
-    "withdrawn": "The invitation is withdrawn. Its link no longer works.",
-    "role": "The role is changed.",
-    "removed": "The person is removed.",
     "sessions": "All sessions of this person have ended here. Other merchants are not affected.",
     "transferred": "The ownership is transferred.",
     "required": "The setting is saved.",

@@ -17,11 +17,9 @@ from laari.rules import ids
 from laari.rules.banking.bank_accounts import masked
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
-from laari.rules.limits.texts import MAX_CUSTOMER_NOTE
 from laari.rules.money import rufiyaa
 from laari.rules.people.customers import AddNote
 from laari.rules.people.identities import DOCUMENTS, FACTS, Identity
-from laari.rules.people.log_ins import EndSessions
 from laari.rules.records.people import CustomerId
 from laari.rules.records.tenants import local_time
 from laari.rules.records.wallets import Transaction
@@ -177,16 +175,6 @@ def page_of(holder: Holder) -> str:
     return f"/customers/{ids.show_id(ids.CUSTOMER, holder.customer_id)}"
 
 
-async def _add_note(request: OperatorRequest, holder: Holder) -> Reply:
-    text = request.form.get("note", "").replace("\r\n", "\n").strip()
-    if not 1 <= len(text) <= MAX_CUSTOMER_NOTE or not all(
-        c.isprintable() or c == "\n" for c in text
-    ):
-        raise RefusedForm(422, f"A note has 1 to {MAX_CUSTOMER_NOTE} printable characters.")
-    await request.submit(AddNote(request.actor, holder.customer_id, text))
-    return request.redirect(page_of(holder), done="noted")
-
-
 async def _verify(request: OperatorRequest, holder: Holder) -> Reply:
     """Records how the operator verified a caller."""
     result = {"yes": "Caller verified", "no": "Caller NOT verified"}.get(
@@ -200,13 +188,7 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply:
             422, "The page was shown for other questions. Ask the questions that it shows now."
         )
     await request.submit(AddNote(request.actor, holder.customer_id, f"{result}: {asked}."))
-    return request.redirect(page_of(holder), done="noted")
-
-
-async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply:
-    whose = CustomerId(holder.customer_id)
-    await request.submit(EndSessions(request.actor, whose))
-    return request.redirect(page_of(holder), done="sessions")
+    return request.redirect(page_of(holder), done=operations.NOTE.name)
 
 
 async def _password_link(request: OperatorRequest, holder: Holder) -> Reply:
@@ -221,8 +203,8 @@ ROUTES: Routes = [
     form(CUSTOMER, "/end-passkeys", operations.END_PASSKEYS, page_of),
     form(CUSTOMER, "/end-devices", operations.END_DEVICES, page_of),
     form(CUSTOMER, "/end-trust", operations.END_TRUST, page_of),
-    CUSTOMER.form("/note", _add_note, needs="customers.note"),
+    form(CUSTOMER, "/note", operations.NOTE, page_of),
+    form(CUSTOMER, "/end-sessions", operations.END_SESSIONS, page_of),
     CUSTOMER.form("/verify", _verify, needs="customers.note"),
     CUSTOMER.form("/password-link", _password_link, needs="customers.change"),
-    CUSTOMER.form("/end-sessions", _end_sessions, needs="sessions.end"),
 ]
