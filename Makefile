@@ -67,7 +67,7 @@ faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
 	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)
 
 docs: $(READY_DEV) ## generate the pages of docs/ that are made from the code
-	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python -m tools.generate_docs
 
 clients: $(READY_DEV) ## generate the parts of the client packages that come from the OpenAPI document
 	@$(BIN)/python -m tools.clients

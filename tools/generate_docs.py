@@ -1,17 +1,16 @@
 """Writes the pages of docs/ that are made from the code, so that they cannot differ from it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
 from laari.cli.main import cli
-from laari.edge.pages.app import ROUTES
-from laari.operations.every import OPERATIONS
 from laari.rules.refusals import CODES, PASSING_CODES, Code
 from laari.settings import VARIABLES
 from laari.store.audit.coverage import Covered, columns_of
 from laari.store.audit.covered import TABLES
+from tools.faces import leaves, operations_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOTE = "[//]: # (Made by make docs from {source} and tools/generate_docs.py.)\n"
@@ -274,14 +273,6 @@ Commands work while the service runs, with the same
 """
 
 
-def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
-    if not isinstance(command, click.Group):
-        yield name, command
-        return
-    for word, inner in command.commands.items():
-        yield from leaves(inner, f"{name} {word}")
-
-
 def usage(parameter: click.Parameter) -> str:
     """As in `--help`: brackets mean that it can be left out."""
     if isinstance(parameter, click.Option):
@@ -355,33 +346,14 @@ def coverage_page() -> str:
     return "\n".join(lines)
 
 
-def operations_page() -> str:
-    forms: dict[str, list[str]] = {}
-    for route in ROUTES:
-        for name in route.runs:
-            forms.setdefault(name, []).append(f"`{route.path}`")
-    lines = [
-        NOTE.format(source="src/laari/operations"),
-        "# Declared operations",
-        "",
-        "Each operation is declared once, with its permission, fields, command and texts. Pages "
-        "and the command line are made from the declaration, so they refuse the same things.",
-        "",
-        "| Operation | Permission | Form | Command |",
-        "| --- | --- | --- | --- |",
-    ]
-    for each in OPERATIONS:
-        form = ", ".join(forms.get(each.name, []))
-        lines.append(f"| `{each.name}` | `{each.needs}` | {form} | `laari {each.words}` |")
-    return "\n".join(lines) + "\n"
-
-
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "guides/errors.md": error_guide,
     "settings.md": settings_page,
     "commands.md": commands_page,
     "audit-coverage.md": coverage_page,
-    "declared-operations.md": operations_page,
+    "declared-operations.md": lambda: (
+        NOTE.format(source="src/laari/operations") + operations_page()
+    ),
 }
 
 
