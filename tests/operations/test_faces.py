@@ -1,12 +1,10 @@
-"""An operation has the same refusals in every face: on the desk and on the command line."""
+"""An operation has the same refusals on every face: dashboard, desk and command line."""
 
 import html
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
-from uuid import UUID
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
 
 import click
 import httpx
@@ -14,11 +12,11 @@ import pytest
 
 from laari.cli.main import cli
 from laari.edge.pages.app import ROUTES
-from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import PageRequest
 from laari.operations.applications import SUBMIT
 from laari.operations.clients import Scopes
+from laari.operations.customers import NOTE
 from laari.operations.every import OPERATIONS
 from laari.operations.fields import (
     Amount,
@@ -34,153 +32,39 @@ from laari.operations.fields import (
 from laari.operations.merchants import SET_WEBHOOK, UPDATE
 from laari.operations.operation import Operation
 from laari.rules import ids
-from laari.rules.banking.payout_runs import OpenRun
-from laari.rules.calendar import local_day
-from laari.rules.merchants.applications import RefuseApplication, SubmitApplication
 from laari.rules.money import read_rufiyaa
-from laari.rules.people.cases import AnswerCase
+from laari.rules.people.permissions import may
 from laari.rules.people.persons import NewLogin
-from laari.rules.records.merchants import ApplicationAnswers
+from laari.rules.records.people import OperatorRole, Role
 from laari.store.people.passwords import hash_password
 from laari.store.postgres.pool import connection_to
 from tests import people
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
 from tests.days import tomorrow
-from tests.deciding import done
 from tests.logins import opened
-from tests.making import sign_up
+from tests.operations.subjects import NEW, Named, new_subject, nobody, signed_up
 from tests.pages.forms import token_in
-from tests.pages.operators import PASSWORD, desk_of, new_operator
-from tests.pages.people import new_customer
-from tests.pages.wallets import reported
-from tests.people import decided
+from tests.pages.operators import PASSWORD, desk_of
 from tests.sampling import some_of
 from tests.serving import Service
 
 pytestmark = pytest.mark.ci
 
 
-def _forms(kind: type[PageRequest]) -> dict[str, tuple[str, Mapping[str, str]]]:
-    """The address of the form of an operation, and the fields that choose the operation."""
-    return {
-        name: (route.path, chooses)
+class Form(NamedTuple):
+    kind: type[PageRequest]
+    path: str
+    chooses: Mapping[str, str]  # the fields that choose the operation
+
+
+def forms_of(declared: Operation[Any]) -> list[Form]:
+    """On the dashboard and on the desk."""
+    return [
+        Form(route.kind, route.path, route.runs[declared.name])
         for route in ROUTES
-        if issubclass(route.kind, kind)
-        for name, chooses in route.runs.items()
-    }
-
-
-ON_DESK = _forms(OperatorRequest)
-FORMS = _forms(DashboardRequest) | ON_DESK
-
-
-# The parameters of a page, what the form says of the subject, and its words on the command line.
-class Named(NamedTuple):
-    params: dict[str, str]
-    fields: dict[str, str]
-    words: list[str]
-
-
-async def _customer(service: Service) -> Named:
-    made = await new_customer(service)
-    return Named({"id": ids.show_id(ids.CUSTOMER, made.id)}, {}, [str(made.account)])
-
-
-async def _wallet(service: Service) -> Named:
-    made = await new_customer(service)
-    account = str(made.account)
-    page = {"id": ids.show_id(ids.CUSTOMER, made.id)}
-    return Named(page, {"account": account}, [account])
-
-
-async def _merchant(service: Service) -> Named:
-    shop = service.merchant(mode="live")
-    return Named({"merchant": shop.id}, {"mode": "live"}, [shop.id])
-
-
-async def _movement(service: Service) -> Named:
-    missing = ids.show_id(ids.MOVEMENT, UUID(int=1))
-    return Named({"movement_id": missing}, {}, [missing])
-
-
-async def _case(service: Service) -> Named:
-    """That was answered."""
-    case = await reported(service)
-    await done(
-        service.dsn, AnswerCase(OPERATOR, case.id, case.customer_id, case.tid, "rejected", "No")
-    )
-    shown = ids.show_id(ids.CASE, case.id)
-    return Named({"case_id": shown}, {}, [shown])
-
-
-async def _run(service: Service) -> Named:
-    """Without payouts."""
-    yesterday = local_day(datetime.now(UTC)) - timedelta(days=1)
-    run = await done(service.dsn, OpenRun(OPERATOR, "live", yesterday))
-    return Named({"number": str(run.number)}, {}, [str(run.number)])
-
-
-async def _shop(service: Service) -> Named:
-    shop = service.merchant()
-    return Named({"merchant": shop.id}, {}, [shop.id])
-
-
-async def _signed_up(service: Service) -> Named:
-    """A merchant that is not live."""
-    async with connection_to(service.dsn) as connection, connection.transaction():
-        made = await sign_up(connection, OPERATOR, bytes(32), 10**6, name="Boat")
-    assert made is not None
-    return Named({"merchant": made.merchant.id}, {}, [made.merchant.id])
-
-
-async def _application(service: Service) -> Named:
-    """That was refused."""
-    shop = await _signed_up(service)
-    [merchant_id] = shop.words
-    async with connection_to(service.dsn) as connection:
-        answers = ApplicationAnswers(**ANSWERS)
-        sent = await decided(connection, SubmitApplication(OPERATOR, merchant_id, answers))
-        await decided(connection, RefuseApplication(OPERATOR, sent.id, "No register"))
-    shown = ids.show_id(ids.APPLICATION, sent.id)
-    return Named(shop.params, {"application": shown}, [shown])
-
-
-async def _message(service: Service) -> Named:
-    """That has not failed."""
-    [row] = service.execute(
-        "INSERT INTO messages (id, kind, channel, recipient, language, status, created_at) "
-        "VALUES (gen_random_uuid(), 'receipt', 'sms', '+9607000001', 'en', 'suppressed', now()) "
-        "RETURNING id"
-    )
-    shown = ids.show_id(ids.MESSAGE, row["id"])
-    return Named({"message_id": shown}, {}, [shown])
-
-
-async def _person(service: Service) -> Named:
-    email = await new_operator(service, "support")
-    return Named({}, {"email": email}, [email])
-
-
-NEW: dict[str, Callable[[Service], Awaitable[Named]]] = {
-    "customer": _customer,
-    "wallet": _wallet,
-    "merchant": _merchant,
-    "shop": _shop,
-    "application": _application,
-    "movement": _movement,
-    "case": _case,
-    "message": _message,
-    "run": _run,
-    "target": _run,
-    "person": _person,
-}
-
-
-async def new_subject(service: Service, declared: Operation[Any]) -> Named:
-    return (
-        Named({}, {}, []) if declared.subject is None else await NEW[declared.subject.name](service)
-    )
+        if declared.name in route.runs
+    ]
 
 
 # A face that asks for a value in another way: in the form, and on the command line.
@@ -188,11 +72,42 @@ OTHERWISE: dict[str, tuple[dict[str, str], list[str]]] = {
     "bank.match": ({"movement": "sweep 1"}, ["--sweep", "1"]),
     "client.create": ({"payments:read": "on", "expires": "never"}, []),
     "merchant.approve": ({"application": f"{ids.APPLICATION}{'0' * 32}"}, []),
+    "bank.import": ({}, ["/dev/null"]),
 }
+SUBJECT_OPTION = {"customer.end-sessions": ["--customer"]}  # before the subject
 AMOUNT = {"amount": "5.00"}
 WHY = {"reason": "Asked"}
-# Values that the command refuses, beyond the fields' own rules.
-REFUSED: dict[str, dict[str, str]] = {
+LONG = "x" * 3000  # for any text
+# A refusal of each operation: values, or none for a subject that there is not. Values are for the
+# command if it refuses any, and otherwise for a field.
+REFUSED: dict[str, dict[str, str] | None] = {
+    "customer.unfreeze": {"reason": LONG},  # a wallet that is not frozen stays so
+    "customer.end-passkeys": None,
+    "customer.end-devices": None,
+    "customer.end-trust": WHY,
+    "customer.end-sessions": None,
+    "customer.note": {"note": LONG},
+    "wallet.topup": {**AMOUNT, "details": LONG},
+    "merchant.rename": {"name": LONG},
+    "merchant.set-limit": {"reason": LONG},
+    "merchant.pause": {"reason": LONG},
+    "merchant.resume": None,
+    "merchant.set-mode": None,
+    "merchant.update": {"webhook_url": "nowhere"},
+    "merchant.rotate-key": None,
+    "merchant.end-old-key": None,
+    "user.set-role": {"role": "cashier"},
+    "user.remove": None,
+    "user.withdraw-invitation": {"email": "nobody@laari.test"},
+    "client.create": {"name": LONG},
+    "client.revoke": None,
+    "payout.terms": {"paused_reason": LONG, "payout_minimum": "5.00", "payout_fee": "5.00"},
+    "payout.cancel": None,
+    "bank.import": {"digest": "0" * 64},
+    "holiday.set": {"day": "2099-01-01", "name": LONG},
+    "operator.create": {"email": "nobody", "role": "support"},
+    "operator.set-role": None,
+    "operator.remove": None,
     "customer.freeze": {"reason": "Lost phone", "change": "on"},
     "customer.set-tier": {"tier": "platinum", "reason": "Asked"},
     "wallet.adjust": {"amount": "-9999999.00", "details": "Asked"},
@@ -229,33 +144,55 @@ REFUSED: dict[str, dict[str, str]] = {
     "tier.set": {"name": "Gold!"},
     "float.sign": {"day": str(tomorrow()), "bank_closing": "0.00"},
 }
+# Faces that get the value in different ways, and so refuse another one.
+OWN_WORDS = {"bank.import": "a kept statement on the desk, and a file on the command line"}
 
 
-async def on_page(
+async def on_pages(
     service: Service, declared: Operation[Any], named: Named, given: dict[str, str]
-) -> str:
-    """The page that refuses the form: on the desk, or else on the dashboard."""
-    address, chooses = FORMS[declared.name]
-    path = address.format(**named.params, mode="sandbox")
+) -> list[str]:
+    """The pages that refuse the form, on each face that has one."""
+    pages = []
+    for form in forms_of(declared):
+        answer = await sent(service, declared, form, named, given)
+        assert answer.status_code in (400, 402, 404, 409, 422), (form.path, answer.status_code)
+        pages.append(answer.text)
+    return pages
+
+
+async def sent(
+    service: Service,
+    declared: Operation[Any],
+    form: Form,
+    named: Named,
+    given: dict[str, str],
+    *,
+    role: Role | None = None,
+) -> httpx.Response:
+    """The answer to the form; `role` is another one than that of an admin or an owner."""
+    path = form.path.format(**named.params, mode="sandbox")
     more, _ = OTHERWISE.get(declared.name, ({}, []))
-    sent = {**named.fields, **given, **chooses, **more}
-    if declared.name in ON_DESK:
-        desk = await desk_of(service, "admin")
-        answer = desk.send(path.removeprefix("/operator"), "", **sent)
-    else:
-        answer = await _on_dashboard(service, named.params["merchant"], path, sent)
-    assert answer.status_code in (400, 402, 404, 409, 422), answer.status_code
-    return answer.text
+    fields = {**named.fields, **given, **form.chooses, **more}
+    if issubclass(form.kind, OperatorRequest):
+        desk = await desk_of(service, cast(OperatorRole, role or "admin"))
+        return desk.send(path.removeprefix("/operator"), "", **fields)
+    merchant_id = named.params["merchant"]
+    if merchant_id == "mer_nobody":
+        merchant_id = service.merchant().id  # of somebody who sends the form to another shop
+    return await _on_dashboard(service, merchant_id, path, fields, role or "owner")
 
 
 async def _on_dashboard(
-    service: Service, merchant_id: str, path: str, fields: dict[str, str]
+    service: Service, merchant_id: str, path: str, fields: dict[str, str], role: Role
 ) -> httpx.Response:
-    """Sends the form as an owner of the shop."""
+    """Sends the form as a person of the shop."""
     email = f"{secrets.token_hex(4)}@shop.example"
     async with connection_to(service.dsn) as connection:
         login = NewLogin(hash_password(PASSWORD))
         await people.add(connection, OPERATOR, merchant_id, email, "owner", None, login)
+        if role != "owner":
+            email = f"{secrets.token_hex(4)}@shop.example"
+            await people.add(connection, OPERATOR, merchant_id, email, role, None, login)
         token = await opened(connection, email, master=service.master_key)
     with httpx.Client(
         base_url=service.origin,
@@ -264,7 +201,8 @@ async def _on_dashboard(
         timeout=30,
     ) as http:
         form_token = token_in(http.get(f"/dashboard/{merchant_id}/sandbox/account").text)
-        return http.post(path, data={"form_token": form_token, **fields})
+        data = {"password": PASSWORD, "form_token": form_token, **fields}
+        return http.post(path, data=data)
 
 
 def notice_on(page: str) -> str:
@@ -281,7 +219,7 @@ def typed(field: Field, value: str) -> str:
 def on_command_line(
     service: Service, declared: Operation[Any], subject: list[str], given: dict[str, str]
 ) -> str:
-    words = [*declared.words.split(), *subject]
+    words = [*declared.words.split(), *SUBJECT_OPTION.get(declared.name, []), *subject]
     for field in declared.fields:
         if field.name not in given or field.of_page:
             continue
@@ -326,6 +264,12 @@ def test_a_blank_value_that_removes_is_read_as_empty() -> None:
     assert read_form(SET_WEBHOOK.fields, {}) == {"webhook_url": "", "webhooks": False}
 
 
+def test_a_note_has_line_breaks_on_every_face() -> None:
+    assert read_form(NOTE.fields, {"note": "One\r\ntwo "}) == {"note": "One\ntwo"}
+    [field] = NOTE.fields
+    assert field.kind.read("One\ntwo", on_page=False) == "One\ntwo"
+
+
 def test_every_operation_is_a_command() -> None:
     for declared in OPERATIONS:
         assert not isinstance(command_of(declared), click.Group), declared.name
@@ -350,17 +294,69 @@ def test_a_command_needs_the_values_that_the_operation_needs(
         parameter.handle_parse_result(click.Context(command), {}, [])
 
 
-@pytest.mark.parametrize("name", some_of(sorted(REFUSED)))
+def test_every_operation_has_a_refusal_here() -> None:
+    assert REFUSED.keys() == {each.name for each in OPERATIONS}
+
+
+BY_NAME = {each.name: each for each in OPERATIONS}
+
+
+@pytest.mark.parametrize(
+    "name", some_of(sorted(name for name, given in REFUSED.items() if given is not None))
+)
 async def test_a_command_is_refused_in_the_same_words(usual_service: Service, name: str) -> None:
-    declared = next(each for each in OPERATIONS if each.name == name)
+    declared, given = BY_NAME[name], REFUSED[name]
+    assert given is not None
     named = await new_subject(usual_service, declared)
-    shown = notice_on(await on_page(usual_service, declared, named, REFUSED[name]))
-    for field in declared.fields:  # a page has its words for it
-        shown = shown.removeprefix(f"The {field.words} ")
-    assert (
-        shown.lower().rstrip(".")
-        in on_command_line(usual_service, declared, named.words, REFUSED[name]).lower()
-    )
+    told = words_of(on_command_line(usual_service, declared, named.words, given), declared)
+    for page in await on_pages(usual_service, declared, named, given):
+        if name not in OWN_WORDS:
+            assert words_of(notice_on(page), declared).rstrip(".") in told
+
+
+def words_of(message: str, declared: Operation[Any]) -> str:
+    """Without the name of a field, which a page and a command call by their own words."""
+    for field in declared.fields:
+        message = message.removeprefix(f"The {field.words} ")
+    return message.lower()
+
+
+@pytest.mark.parametrize(
+    "name", some_of(sorted(name for name, given in REFUSED.items() if given is None))
+)
+async def test_every_face_refuses_a_subject_that_there_is_not(
+    usual_service: Service, name: str
+) -> None:
+    declared = BY_NAME[name]
+    named = await nobody(usual_service, declared)
+    assert await on_pages(usual_service, declared, named, {}) != []
+    assert on_command_line(usual_service, declared, named.words, {}).count("\n") == 1
+
+
+def _lacking(form: Form, declared: Operation[Any]) -> Role:
+    """A role of this face without the permission; the command line always acts as an admin."""
+    is_desk = issubclass(form.kind, OperatorRequest)
+    roles: tuple[Role, ...] = ("support", "finance") if is_desk else ("accountant",)
+    return next(role for role in roles if not may(role, declared.needs))
+
+
+@pytest.mark.parametrize("name", some_of(each.name for each in OPERATIONS if forms_of(each)))
+async def test_every_page_refuses_a_role_without_the_permission(
+    usual_service: Service, name: str
+) -> None:
+    declared, given = BY_NAME[name], REFUSED[name]
+    named = await new_subject_of_any(usual_service, declared)
+    for form in forms_of(declared):
+        role = _lacking(form, declared)
+        answer = await sent(usual_service, declared, form, named, given or {}, role=role)
+        assert answer.status_code == 403, (form.path, role)
+
+
+async def new_subject_of_any(service: Service, declared: Operation[Any]) -> Named:
+    """One that there is, if the test of refusals makes one: the role is refused before."""
+    if declared.subject is None or declared.subject.name in NEW:
+        return await new_subject(service, declared)
+    return await nobody(service, declared)
 
 
 @pytest.mark.parametrize(
@@ -380,18 +376,19 @@ async def test_a_wrong_text_is_refused_in_the_same_words(
     named = await new_subject(usual_service, declared)
     given = {each.name: example(each) for each in declared.fields}
     given |= {field.name: "x" * (field.kind.longest + 1)}
-    shown = notice_on(await on_page(usual_service, declared, named, given))
-    _, words = shown.split(field.name.replace("_", " "), 1)
-    assert words.strip() in on_command_line(usual_service, declared, named.words, given)
+    told = on_command_line(usual_service, declared, named.words, given)
+    for page in await on_pages(usual_service, declared, named, given):
+        _, words = notice_on(page).split(field.words, 1)
+        assert words.strip() in told
 
 
 async def test_an_application_says_of_all_wrong_answers_what_the_command_says_of_one(
     usual_service: Service,
 ) -> None:
-    named = await _signed_up(usual_service)
+    named = await signed_up(usual_service)
     texts = {each.name: each.kind for each in SUBMIT.fields if isinstance(each.kind, Text)}
     wrong = {name: "x" * (kind.longest + 1) for name, kind in texts.items()}
-    page = await on_page(usual_service, SUBMIT, named, {**wrong, "monthly_volume": "5.00"})
+    [page] = await on_pages(usual_service, SUBMIT, named, {**wrong, "monthly_volume": "5.00"})
     told = dict(re.findall(r'class="hint wrong" id="(\w+)-hint">This ([^<]+)<', page))
     assert told.keys() == wrong.keys()
     answers = {**ANSWERS, "monthly_volume": "5.00"}
