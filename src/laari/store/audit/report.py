@@ -174,7 +174,7 @@ async def _newest_seal(key: bytes, connection: Connection) -> list[Difference]:
     before = await connection.fetchrow(
         "SELECT number, mac FROM seals ORDER BY number DESC OFFSET 1 LIMIT 1"
     )
-    after = KnownSeal(*(before or (0, b"")))
+    after = KnownSeal(0, b"") if before is None else KnownSeal(**before)
     found = await verify_links(connection, key, after)
     for table in SUBJECTS:
         found += await verify_rows(connection, table, after.number)

@@ -71,9 +71,10 @@ async def of_customer(
 ) -> CustomerSession | None:
     """The session with this token, if it is valid everywhere or for this page."""
     row = await connection.fetchrow(
-        "SELECT s.binding, s.page, s.digest, s.authenticated_at, s.seen_at, c.id, c.name, "
-        "c.mode, w.account, c.password_must_change, c.language, "
+        "SELECT s.binding, s.page, s.digest, s.authenticated_at, s.seen_at, c.id AS customer_id, "
+        "c.name, c.mode, w.account, c.password_must_change AS must_change, c.language, "
         "EXISTS (SELECT FROM passkeys k WHERE k.customer_id = c.id AND k.ended_at IS NULL) "
+        "AS has_passkey "
         "FROM sessions s JOIN customers c ON c.id = s.customer_id "
         "JOIN wallets w ON w.customer_id = c.id "
         f"WHERE s.digest = $1 AND {_OPEN} AND (s.page IS NULL OR s.page = $4)",
@@ -84,8 +85,9 @@ async def of_customer(
     )
     if row is None:
         return None
-    binding, only_page, *rest = row
-    session = CustomerSession(*rest)
+    fields = dict(row)
+    binding, only_page = fields.pop("binding"), fields.pop("page")
+    session = CustomerSession(**fields)
     return session if _is_bound(master, binding, session, only_page) else None
 
 
@@ -93,8 +95,9 @@ async def of_person(
     connection: Connection, master: bytes, token: str, now: datetime
 ) -> PersonSession | None:
     row = await connection.fetchrow(
-        "SELECT s.binding, s.digest, s.authenticated_at, s.seen_at, p.id, p.email, "
-        f"p.password_must_change, s.merchant_id, s.ended_for, {_HAS_FACTOR} "
+        "SELECT s.binding, s.digest, s.authenticated_at, s.seen_at, p.id AS person_id, p.email, "
+        "p.password_must_change AS must_change, s.merchant_id, s.ended_for, "
+        f"{_HAS_FACTOR} AS has_factor "
         "FROM sessions s JOIN persons p ON p.id = s.person_id "
         f"WHERE s.digest = $1 AND {_OPEN} AND NOT s.factor_due",
         _whole(master, token),
@@ -103,8 +106,9 @@ async def of_person(
     )
     if row is None:
         return None
-    binding, *rest = row
-    session = PersonSession(*rest)
+    fields = dict(row)
+    binding = fields.pop("binding")
+    session = PersonSession(**fields)
     return session if _is_bound(master, binding, session, None) else None
 
 

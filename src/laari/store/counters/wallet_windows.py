@@ -50,6 +50,6 @@ FROM asked JOIN counted USING (account)
 async def count_use(connection: Connection, digests: list[bytes]) -> list[KeyUse | None]:
     """Finds the keys and counts the requests in one round trip; None for an invalid key."""
     uses: list[KeyUse | None] = [None] * len(digests)
-    for place, *found in await connection.fetch(_COUNT_USE, digests):
-        uses[place - 1] = KeyUse(*found)
+    for row in await connection.fetch(_COUNT_USE, digests):
+        uses[row["place"] - 1] = KeyUse(row["account"], row["number"], row["seconds_left"])
     return uses

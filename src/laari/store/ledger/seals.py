@@ -71,7 +71,19 @@ def next_seal(
     number, mac = (1, b"") if previous is None else (previous.number + 1, previous.mac)
     row_count, digest, deliveries = content
     now = datetime.now(UTC)
-    bare = Seal(number, table, *after, *upto, row_count, deliveries, digest, now, b"")
+    bare = Seal(
+        number=number,
+        subject=table,
+        from_xid=after.xid,
+        from_key=after.key,
+        upto_xid=upto.xid,
+        upto_key=upto.key,
+        row_count=row_count,
+        deliveries=deliveries,
+        content=digest,
+        sealed_at=now,
+        mac=b"",
+    )
     return replace(bare, mac=mac_of(key, bare, mac))
 
 

@@ -38,20 +38,24 @@ async def reached(connection: Connection, whose: Whose, channels: frozenset[str]
     """None without a way to reach them. Sandbox customers are nobody: they get no messages."""
     if isinstance(whose, CustomerId):
         row = await connection.fetchrow(
-            "SELECT email, mobile, language, id, true FROM customers "
+            "SELECT email, mobile, language, id AS customer_id, true AS proven FROM customers "
             "WHERE id = $1 AND mode = 'live'",
             whose.id,
         )
     else:
         row = await connection.fetchrow(
-            "SELECT email, NULL::text, 'en', NULL::uuid, proven FROM persons WHERE id = $1",
+            "SELECT email, NULL::text AS mobile, 'en' AS language, NULL::uuid AS customer_id, "
+            "proven FROM persons WHERE id = $1",
             whose.id,
         )
     if row is None:
         return None
-    email, mobile, *rest = row
-    found = reach(email, mobile, channels)
-    return None if found is None else Reached(*found, *rest)
+    fields = dict(row)
+    found = reach(fields.pop("email"), fields.pop("mobile"), channels)
+    if found is None:
+        return None
+    channel, recipient = found
+    return Reached(channel, recipient, **fields)
 
 
 async def write(

@@ -126,6 +126,7 @@ async def attempts_of(
         event_ids,
     )
     found: dict[UUID, list[AttemptMade]] = {}
-    for event_id, *attempt in rows:
-        found.setdefault(event_id, []).append(AttemptMade(*attempt))
+    for row in rows:
+        fields = dict(row)
+        found.setdefault(fields.pop("event_id"), []).append(AttemptMade(**fields))
     return found

@@ -45,8 +45,9 @@ NEWER_SALES = f"""
     GROUP BY 1, 2"""
 
 _READ = f"""
-SELECT day, terminal_label, sum(payments)::bigint, sum(gross)::bigint, sum(fees)::bigint,
-    sum(refunds)::bigint, sum(refunded)::bigint, sum(others)::bigint
+SELECT day, terminal_label, sum(payments)::bigint AS payments, sum(gross)::bigint AS gross,
+    sum(fees)::bigint AS fees, sum(refunds)::bigint AS refunds, sum(refunded)::bigint AS refunded,
+    sum(others)::bigint AS others
 FROM (
     SELECT day, terminal_label, payments, gross, fees, refunds, refunded, others
     FROM daily_figures WHERE tenant_id = $1 AND day >= $2 AND day <= $3
@@ -64,8 +65,7 @@ GROUP BY day, terminal_label ORDER BY day, terminal_label
 """
 
 _CHANGE = f"""
-SELECT coalesce(sum(gross - fees - refunded + others), 0) FROM ({_READ})
-    AS days (day, terminal_label, payments, gross, fees, refunds, refunded, others)
+SELECT coalesce(sum(gross - fees - refunded + others), 0) FROM ({_READ}) AS days
 """
 
 # The best plan depends on the number of new rows.
@@ -123,7 +123,11 @@ async def of_days(connection: Connection, span: Span) -> list[Day]:
     async with connection.transaction(readonly=True):
         await connection.execute(FINDING)
         rows = await connection.fetch(_READ, *span)
-    return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
+    return [_day(**row) for row in rows]
+
+
+def _day(day: date, terminal_label: str, **sums: int) -> Day:
+    return Day(day, terminal_label, Figures(**sums))
 
 
 async def change_since(connection: Connection, tenant_id: int, day: date) -> int:

@@ -293,7 +293,9 @@ async def tenant_names(
         "SELECT id, merchant_id, merchant_name, mode FROM tenant_details WHERE id = ANY($1)",
         list(tenant_ids),
     )
-    return {tenant_id: TenantName(*rest) for tenant_id, *rest in rows}
+    return {
+        row["id"]: TenantName(row["merchant_id"], row["merchant_name"], row["mode"]) for row in rows
+    }
 
 
 async def payments_of_amount(

@@ -43,10 +43,14 @@ async def read(connection: Connection) -> Health:
         "FROM pg_stat_activity WHERE datname = current_database() AND state_change IS NOT NULL "
         "AND application_name LIKE 'laari % % %' GROUP BY 1, 2, 3 ORDER BY 3, 1, 2"
     )
+    deliveries_waiting, deliveries_oldest_seconds = await webhook_states.backlog(connection)
+    messages_waiting, messages_oldest_seconds = await messages.backlog(connection)
     return Health(
-        *await webhook_states.backlog(connection),
-        *await messages.backlog(connection),
-        await noted(connection),
-        [FailingMerchant(**row) for row in rows],
-        [ServiceProcess(**row) for row in processes],
+        deliveries_waiting=deliveries_waiting,
+        deliveries_oldest_seconds=deliveries_oldest_seconds,
+        messages_waiting=messages_waiting,
+        messages_oldest_seconds=messages_oldest_seconds,
+        noted=await noted(connection),
+        failing=[FailingMerchant(**row) for row in rows],
+        processes=[ServiceProcess(**row) for row in processes],
     )

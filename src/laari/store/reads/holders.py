@@ -146,10 +146,15 @@ async def freezes(connection: Connection, account: int) -> list[Freeze]:
         "AND j.action = CASE f.action "
         "WHEN 'frozen' THEN 'wallet.freeze' ELSE 'wallet.unfreeze' END "
         "AND j.reason IS NOT DISTINCT FROM f.reason LIMIT 1"
-        ") FROM wallet_freezes f WHERE f.account = $1 ORDER BY f.recorded",
+        ") AS actor FROM wallet_freezes f WHERE f.account = $1 ORDER BY f.recorded",
         account,
     )
-    return [Freeze(WalletFreeze(*freeze), actor) for *freeze, actor in rows]
+    found = []
+    for row in rows:
+        fields = dict(row)
+        actor = fields.pop("actor")
+        found.append(Freeze(WalletFreeze(**fields), actor))
+    return found
 
 
 async def newest(

@@ -25,10 +25,11 @@ _CLAIMED = """id = (
 
 _STATUSES = get_args(PaymentStatus)
 
-_SUMS = """count(paid_at), coalesce(sum(amount) FILTER (WHERE paid_at IS NOT NULL), 0)::bigint,
-    coalesce(sum(fee), 0)::bigint, coalesce(sum(CASE WHEN refunded_amount IS NOT NULL THEN
-        (SELECT count(*) FROM refunds r WHERE r.payment_id = walked.id) END), 0)::bigint,
-    coalesce(sum(refunded_amount), 0)::bigint"""
+_SUMS = """count(paid_at) AS payments,
+    coalesce(sum(amount) FILTER (WHERE paid_at IS NOT NULL), 0)::bigint AS gross,
+    coalesce(sum(fee), 0)::bigint AS fees, coalesce(sum(CASE WHEN refunded_amount IS NOT NULL THEN
+        (SELECT count(*) FROM refunds r WHERE r.payment_id = walked.id) END), 0)::bigint AS refunds,
+    coalesce(sum(refunded_amount), 0)::bigint AS refunded"""
 
 MOST_SUMMED = 10_000  # payments whose sums are shown with a list
 
@@ -59,15 +60,16 @@ async def sums(connection: Connection, listing: Listing[Payment]) -> Figures | N
             keep = "true" if walk.keep is None else walk.keep.format_map(kept)
             found = await connection.fetchrow(
                 f"WITH walked AS MATERIALIZED (SELECT * FROM payments WHERE {where} "
-                f"LIMIT {left + 1}) SELECT (SELECT count(*) FROM walked), {_SUMS} "
+                f"LIMIT {left + 1}) SELECT (SELECT count(*) FROM walked) AS number, {_SUMS} "
                 f"FROM walked WHERE {keep}",
                 *values,
                 *walk.values.values(),
             )
-            left -= found[0]
+            fields = dict(found)
+            left -= fields.pop("number")
             if left < 0:
                 return None
-            total = total.plus(Figures(*found[1:]))
+            total = total.plus(Figures(**fields))
     return total
 
 

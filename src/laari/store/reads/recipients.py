@@ -11,8 +11,8 @@ from laari.rules.records.payments import CustomerType
 _TYPES: tuple[CustomerType, ...] = ("mobile", "email", "vpa")  # each a column with its own index
 
 _CONTACTS = " UNION ALL ".join(
-    f"SELECT '{type}' AS type, c.{type} AS value, w.account, c.id, c.email, c.mobile, c.language "
-    f"FROM customers c JOIN wallets w ON w.customer_id = c.id "
+    f"SELECT '{type}' AS type, c.{type} AS value, w.account, c.id AS customer_id, "
+    "c.email, c.mobile, c.language FROM customers c JOIN wallets w ON w.customer_id = c.id "
     f"WHERE c.mode = 'live' AND c.sandbox_of IS NULL AND c.{type} = ANY(${number})"
     for number, type in enumerate(_TYPES, 1)
 )
@@ -25,7 +25,12 @@ async def contacts_of(
     for type, value in recipients:
         named[type].append(value)
     rows = await connection.fetch(_CONTACTS, *named.values())
-    return {(type, value): Contact(*contact) for type, value, *contact in rows}
+    found = {}
+    for row in rows:
+        fields = dict(row)
+        asked_for = fields.pop("type"), fields.pop("value")
+        found[asked_for] = Contact(**fields)
+    return found
 
 
 async def account_owners(
@@ -33,14 +38,14 @@ async def account_owners(
 ) -> dict[int, AccountOwner]:
     """The owners of these tenants and wallets; a merchant's recipients are its owners."""
     wallets = await connection.fetch(
-        "SELECT w.account, c.name, w.mode, c.email, c.mobile, c.language, c.id FROM wallets w "
-        "JOIN customers c ON c.id = w.customer_id WHERE w.account = ANY($1)",
+        "SELECT w.account, c.name, w.mode, c.email, c.mobile, c.language, c.id AS customer_id "
+        "FROM wallets w JOIN customers c ON c.id = w.customer_id WHERE w.account = ANY($1)",
         list(owners),
     )
-    found = {
-        account: AccountOwner(name, mode, None, (Recipient(*contact),))
-        for account, name, mode, *contact in wallets
-    }
+    found = {}
+    for row in wallets:
+        recipient = Recipient(row["email"], row["mobile"], row["language"], row["customer_id"])
+        found[row["account"]] = AccountOwner(row["name"], row["mode"], None, (recipient,))
     tenants = await connection.fetch(
         "SELECT t.id, m.name, t.mode, m.id AS merchant_id, ARRAY(SELECT p.email FROM memberships s "
         "JOIN persons p ON p.id = s.person_id WHERE s.merchant_id = m.id AND s.role = 'owner' "

@@ -81,4 +81,6 @@ async def webhook_state(connection: Connection, tenant_id: int) -> WebhookState:
     )
     last = await connection.fetchrow(_LAST_ATTEMPT, tenant_id)
     given = await given_up(connection, tenant_id)
-    return WebhookState(failing, given, *((None, None, None) if last is None else last))
+    if last is None:
+        return WebhookState(failing, given, None, None, None)
+    return WebhookState(failing, given, last["started_at"], last["http_status"], last["error"])

@@ -131,13 +131,13 @@ async def approved_runs(connection: Connection) -> dict[Mode, tuple[ApprovedRun,
     """The runs that were approved last, in a time of a day. Those of today are among them."""
     rows = await connection.fetch(
         "SELECT r.mode, r.approved_at, (SELECT coalesce(sum(amount), 0) FROM payouts p "
-        "WHERE p.run_id = r.id AND p.status <> 'cancelled')::bigint FROM payout_runs r "
+        "WHERE p.run_id = r.id AND p.status <> 'cancelled')::bigint AS total FROM payout_runs r "
         "WHERE r.approved_at > (SELECT max(approved_at) FROM payout_runs l "
         "WHERE l.mode = r.mode) - interval '1 day'"
     )
     found: dict[Mode, tuple[ApprovedRun, ...]] = dict.fromkeys(MODES, ())
-    for mode, *approved in rows:
-        found[mode] += (ApprovedRun(*approved),)
+    for row in rows:
+        found[row["mode"]] += (ApprovedRun(row["approved_at"], row["total"]),)
     return found
 
 

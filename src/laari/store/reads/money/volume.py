@@ -27,8 +27,10 @@ async def by_day(connection: Connection, mode: Mode, first: date, last: date) ->
     A day without payments and refunds, such as one with a payout only, is left out.
     """
     rows = await connection.fetch(
-        "SELECT f.day, m.id, m.name, sum(f.payments)::bigint, sum(f.gross)::bigint, "
-        "sum(f.fees)::bigint, sum(f.refunds)::bigint, sum(f.refunded)::bigint "
+        "SELECT f.day, m.id AS merchant_id, m.name AS merchant_name, "
+        "sum(f.payments)::bigint AS payments, sum(f.gross)::bigint AS gross, "
+        "sum(f.fees)::bigint AS fees, sum(f.refunds)::bigint AS refunds, "
+        "sum(f.refunded)::bigint AS refunded "
         "FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
         "JOIN daily_figures f ON f.tenant_id = t.id AND f.day >= $2 AND f.day <= $3 "
         "WHERE t.mode = $1 AND (f.payments, f.refunds) <> (0, 0) "
@@ -38,10 +40,11 @@ async def by_day(connection: Connection, mode: Mode, first: date, last: date) ->
         first,
         last,
     )
-    return [
-        MerchantDay(day, merchant_id, name, Figures(*sums))
-        for day, merchant_id, name, *sums in map(tuple, rows)
-    ]
+    return [_day(**row) for row in rows]
+
+
+def _day(day: date, merchant_id: str, merchant_name: str, **sums: int) -> MerchantDay:
+    return MerchantDay(day, merchant_id, merchant_name, Figures(**sums))
 
 
 def total(rows: Iterable[MerchantDay]) -> Figures:

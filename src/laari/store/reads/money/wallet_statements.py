@@ -75,7 +75,7 @@ async def page(
 
 
 async def _sums(connection: Connection, account: int, days: Days) -> Sums:
-    return Sums(*await connection.fetchrow(_SUMS, account, days.begin, days.end))
+    return Sums(**await connection.fetchrow(_SUMS, account, days.begin, days.end))
 
 
 async def _lines(
@@ -83,8 +83,10 @@ async def _lines(
 ) -> tuple[list[Line], Place | None]:
     rows = await connection.fetch(_LINES, account, days.begin, days.end, after.recorded, most + 1)
     lines, end = [], after
-    for recorded, *rest in rows[:most]:
-        line = Transaction(*rest)
+    for row in rows[:most]:
+        fields = dict(row)
+        recorded = fields.pop("recorded")
+        line = Transaction(**fields)
         end = Place(recorded, end.balance + line.amount)
         lines.append(Line(line, end.balance))
     return lines, end if len(rows) > most else None

@@ -28,8 +28,9 @@ async def by_credential(connection: Connection, credential: bytes) -> WithPasswo
     )
     if row is None:
         return None
-    *values, password_hash = row
-    return WithPassword(Passkey(*values), password_hash)
+    fields = dict(row)
+    password_hash = fields.pop("password_hash")
+    return WithPassword(Passkey(**fields), password_hash)
 
 
 async def of_customer(connection: Connection, customer_id: UUID) -> list[Passkey]:

@@ -87,8 +87,8 @@ async def session(
     connection: Connection, master: bytes, token: str, now: datetime
 ) -> DeviceSession | None:
     row = await connection.fetchrow(
-        "SELECT d.binding, d.id, d.digest, d.customer_id, c.name, c.mobile, w.account, c.mode, "
-        "w.frozen_at, w.frozen_silently FROM remembered_devices d "
+        "SELECT d.binding, d.id, d.digest, d.customer_id, c.name AS customer, c.mobile, w.account, "
+        "c.mode, w.frozen_at, w.frozen_silently FROM remembered_devices d "
         "JOIN customers c ON c.id = d.customer_id JOIN wallets w ON w.customer_id = c.id "
         f"WHERE d.digest = $1 AND {_USABLE}",
         derive(master, TOKEN, token),
@@ -96,10 +96,9 @@ async def session(
     )
     if row is None:
         return None
-    binding, *rest = row
-    _, digest, customer_id, *_ = rest
-    if not is_bound(master, binding, digest, owner_of(customer_id)):
+    fields = dict(row)
+    customer_id = row["customer_id"]
+    if not is_bound(master, fields.pop("binding"), row["digest"], owner_of(customer_id)):
         return None
     days = await last_days(connection, [customer_id])
-    values = [*rest, days.get(customer_id)]
-    return DeviceSession(*values)
+    return DeviceSession(**fields, last=days.get(customer_id))
