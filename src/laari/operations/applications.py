@@ -57,12 +57,12 @@ def described(applied: Applied) -> dict[str, object]:
 
 _ID = Id(ids.APPLICATION, "an application's id")
 APPLICATION = Subject(
-    "application",
-    "",
-    (Field("application_id", _ID, positional=True),),
-    find,
-    "no application has this id",
-    described,
+    name="application",
+    about="",
+    fields=(Field("application_id", _ID, positional=True),),
+    find=find,
+    missing="no application has this id",
+    shape=described,
 )
 
 

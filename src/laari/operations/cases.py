@@ -44,12 +44,12 @@ def case_shape(found: Reported) -> dict[str, object]:
 
 
 CASE = Subject(
-    "case",
-    "",
-    (Field("case_id", Id(ids.CASE, "a case's id"), positional=True),),
-    find,
-    "no case has this id",
-    case_shape,
+    name="case",
+    about="",
+    fields=(Field("case_id", Id(ids.CASE, "a case's id"), positional=True),),
+    find=find,
+    missing="no case has this id",
+    shape=case_shape,
 )
 
 

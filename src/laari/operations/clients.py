@@ -64,12 +64,12 @@ def described(client: Client) -> dict[str, object]:
 
 
 CLIENT = Subject(
-    "client",
-    "",
-    (Field("client_id", Text(100), positional=True),),
-    oauth.find,
-    "no client has the id {client_id}",
-    described,
+    name="client",
+    about="",
+    fields=(Field("client_id", Text(100), positional=True),),
+    find=oauth.find,
+    missing="no client has the id {client_id}",
+    shape=described,
 )
 
 

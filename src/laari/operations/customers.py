@@ -60,12 +60,12 @@ def described(holder: Holder) -> dict[str, object]:
 
 
 CUSTOMER = Subject(
-    "customer",
-    "CUSTOMER is an id or an account number.",
-    (Field("customer", Text(255), positional=True),),
-    find,
-    "no customer has the id or account number {customer!r}",
-    described,
+    name="customer",
+    about="CUSTOMER is an id or an account number.",
+    fields=(Field("customer", Text(255), positional=True),),
+    find=find,
+    missing="no customer has the id or account number {customer!r}",
+    shape=described,
 )
 
 

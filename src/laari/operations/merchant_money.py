@@ -39,7 +39,15 @@ def _moving(
     below_zero: bool = False,
     moved: int | None = None,
 ) -> MoveFunds:
-    return MoveFunds(tenant.id, actor, kind, amount, reason, below_zero, if_moved=moved)
+    return MoveFunds(
+        tenant_id=tenant.id,
+        actor=actor,
+        kind=kind,
+        amount=amount,
+        reason=reason,
+        below_zero=below_zero,
+        if_moved=moved,
+    )
 
 
 async def _shape(ask: Ask, tenant: Tenant, after: Funds) -> Shape:

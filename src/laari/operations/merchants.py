@@ -43,12 +43,12 @@ from laari.store.merchants.merchants import Merchant
 from laari.store.reads import fees, tenants
 
 MERCHANT = Subject(
-    "shop",
-    "",
-    (Field("merchant_id", Text(100), positional=True),),
-    merchants.find,
-    "no merchant has the id {merchant_id}",
-    merchants.described,
+    name="shop",
+    about="",
+    fields=(Field("merchant_id", Text(100), positional=True),),
+    find=merchants.find,
+    missing="no merchant has the id {merchant_id}",
+    shape=merchants.described,
 )
 
 

@@ -28,12 +28,12 @@ def message_shape(found: ListedMessage) -> dict[str, object]:
 
 
 MESSAGE = Subject(
-    "message",
-    "",
-    (Field("message_id", Id(ids.MESSAGE, "a message id"), positional=True),),
-    find,
-    "there is no message with this id",
-    message_shape,
+    name="message",
+    about="",
+    fields=(Field("message_id", Id(ids.MESSAGE, "a message id"), positional=True),),
+    find=find,
+    missing="there is no message with this id",
+    shape=message_shape,
 )
 
 

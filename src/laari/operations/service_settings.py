@@ -114,7 +114,7 @@ NOT_OWN = refuse("conflict", "Another admin has to change your own access.")
 
 
 def _add_person(actor: Actor, email: str, role: OperatorRole, login: NewLogin) -> AddMember:
-    return AddMember(actor, None, email, role, None, login)
+    return AddMember(actor=actor, place=None, email=email, role=role, till=None, login=login)
 
 
 # Each face makes the log-in: one shows a password once, the other sends a link.

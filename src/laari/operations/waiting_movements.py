@@ -47,12 +47,12 @@ def movement_shape(found: Waiting) -> dict[str, object]:
 
 
 MOVEMENT = Subject(
-    "movement",
-    "",
-    (Field("movement_id", Id(ids.MOVEMENT, "a movement's id"), positional=True),),
-    find,
-    "no movement has this id",
-    movement_shape,
+    name="movement",
+    about="",
+    fields=(Field("movement_id", Id(ids.MOVEMENT, "a movement's id"), positional=True),),
+    find=find,
+    missing="no movement has this id",
+    shape=movement_shape,
 )
 
 

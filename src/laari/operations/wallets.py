@@ -66,11 +66,11 @@ async def _top_up(
     tenant = await context.ask(tenants.of_wallet, holder.account)
     return await context.submit(
         MoveMoney(
-            context.actor,
-            tenant,
-            holder.account,
-            "topup",
-            amount,
+            actor=context.actor,
+            tenant=tenant,
+            account=holder.account,
+            kind="topup",
+            amount=amount,
             details=details,
             slip=slip,
             if_moved=moved,
@@ -115,11 +115,11 @@ async def _adjust(
     tenant = await context.ask(tenants.of_wallet, holder.account)
     return await context.submit(
         MoveMoney(
-            context.actor,
-            tenant,
-            holder.account,
-            "adjustment",
-            amount,
+            actor=context.actor,
+            tenant=tenant,
+            account=holder.account,
+            kind="adjustment",
+            amount=amount,
             details=details,
             below_zero=below_zero,
             if_moved=moved,

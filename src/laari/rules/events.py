@@ -142,4 +142,11 @@ def new_event(
         created_at=show_utc(created_at),
         data=shape,
     )
-    return Event(event_id, tenant.id, event_type, object_id, created_at, to_json(body))
+    return Event(
+        id=event_id,
+        tenant_id=tenant.id,
+        type=event_type,
+        object_id=object_id,
+        created_at=created_at,
+        body=to_json(body),
+    )

@@ -88,7 +88,16 @@ def transfer(
     if debit.mode != credit.mode:
         raise ModesMixedError(f"{kind} from account {debit.number} to {credit.number}")
     id = world.new_id()
-    made = Transfer(id, kind, debit.number, credit.number, amount, payment_id, tid, created_at)
+    made = Transfer(
+        id=id,
+        kind=kind,
+        debit_account=debit.number,
+        credit_account=credit.number,
+        amount=amount,
+        payment_id=payment_id,
+        tid=tid,
+        created_at=created_at,
+    )
     world.transfers.append(made)
     return made
 

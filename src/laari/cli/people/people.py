@@ -67,7 +67,10 @@ async def add(
     """
     password = checked_or_new(password)
     login = NewLogin(hash_password(password), must_change=True)
-    added = await submit(service, AddMember(actor(), merchant_id, email, role, till, login))
+    added = await submit(
+        service,
+        AddMember(actor=actor(), place=merchant_id, email=email, role=role, till=till, login=login),
+    )
     return {
         "merchant_id": merchant_id,
         "email": email,

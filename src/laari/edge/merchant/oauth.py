@@ -169,12 +169,12 @@ class TokenEndpoint:
         held = token_digest(self._backend.master_key, token)
         outcome = await self._backend.spine.submit(
             IssueToken(
-                held,
-                bind_token(self._backend.master_key, held, client.id, scope),
-                client.id,
-                scope,
-                client.sandbox_offset_seconds,
-                client.expires_at,
+                digest=held,
+                binding=bind_token(self._backend.master_key, held, client.id, scope),
+                client_id=client.id,
+                scope=scope,
+                sandbox_offset_seconds=client.sandbox_offset_seconds,
+                client_expires_at=client.expires_at,
             )
         )
         if isinstance(outcome, Refusal):

@@ -43,12 +43,12 @@ REFUND_BODY = Body(
 
 def refund(context: Context, draft: RefundDraft) -> RefundPayment:
     return RefundPayment(
-        context.tenant,
-        context.id(ids.PAYMENT),
-        context.caller.actor,
-        draft.amount,
-        draft.reason,
-        draft.note,
+        tenant=context.tenant,
+        id=context.id(ids.PAYMENT),
+        actor=context.caller.actor,
+        amount=draft.amount,
+        reason=draft.reason,
+        note=draft.note,
     )
 
 

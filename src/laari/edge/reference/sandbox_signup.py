@@ -20,7 +20,12 @@ _SAMPLE = SandboxMerchant(
     secret_key="sk_…",  # noqa: S106  # nobody's
     webhook_secret="sk_…",  # noqa: S106
     customer=SandboxCustomer(
-        "1000000042", "wk_…", "sandbox", "sandbox@laari.test", 10_000_000, "verified"
+        account_number="1000000042",
+        api_key="wk_…",
+        vpa="sandbox",
+        email="sandbox@laari.test",
+        balance=10_000_000,
+        tier="verified",
     ),
 )
 

@@ -90,7 +90,16 @@ class Counting:
             Sum(*self._sums.get(name, ())) for name in ("wallet", "owner", "receipt", "out")
         )
         first, last = min(self._days, default=None), max(self._days, default=None)
-        return Totals(self._lines, self._new, first, last, topups, returned, received, out)
+        return Totals(
+            lines=self._lines,
+            new=self._new,
+            first_day=first,
+            last_day=last,
+            topups=topups,
+            returned=returned,
+            received=received,
+            out=out,
+        )
 
 
 def matched(each: Expected, movement_id: UUID | None) -> str:

@@ -118,8 +118,16 @@ class MoveFunds(Controlled[Funds]):
         moved = ledger.transfer(
             world, self.kind, debit, credit, abs(self.amount), tid=world.new_tid(), created_at=now
         )
-        who = (self.actor.kind, self.actor.name)
-        world.fund_movements.append(FundMovement(moved.id, tenant.id, self.reason, *who, now))
+        world.fund_movements.append(
+            FundMovement(
+                transfer_id=moved.id,
+                tenant_id=tenant.id,
+                reason=self.reason,
+                actor_kind=self.actor.kind,
+                actor_name=self.actor.name,
+                created_at=now,
+            )
+        )
         return moved.tid
 
 
@@ -151,8 +159,16 @@ class SweepFees(Controlled[FeeSweep]):
         moved = ledger.transfer(
             world, "sweep", earned, outside, self.amount, tid=world.new_tid(), created_at=world.now
         )
-        number, who = fees.last_sweep + 1, (self.actor.kind, self.actor.name)
-        sweep = FeeSweep(self.mode, number, moved.id, self.amount, *who, world.now)
+        number = fees.last_sweep + 1
+        sweep = FeeSweep(
+            mode=self.mode,
+            number=number,
+            transfer_id=moved.id,
+            amount=self.amount,
+            actor_kind=self.actor.kind,
+            actor_name=self.actor.name,
+            created_at=world.now,
+        )
         world.fee_sweeps.append(sweep)
         note(
             world,

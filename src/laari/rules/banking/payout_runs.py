@@ -73,7 +73,9 @@ class OpenRun(Command[PayoutRun]):
         if last >= MAX_NUMBER:
             return refuse("payout_conflict", f"There are {MAX_NUMBER} runs, which is the most.")
         id, by, number = world.new_id(), written(self.actor), last + 1
-        run = PayoutRun(id, self.mode, number, self.day, world.now, by)
+        run = PayoutRun(
+            id=id, mode=self.mode, number=number, day=self.day, created_at=world.now, created_by=by
+        )
         world.runs.add(run.id, run)
         world.run_numbers[self.mode] = RunNumbers(number, run)
         _note_run(world, self.actor, "payout_run.open", None, run, total=0)
@@ -213,7 +215,12 @@ class SendRun(OneRun):
         file = bank_file(run.number, self.value_date, orders)
         world.bank_files.append(
             StoredBankFile(
-                run.id, self.value_date, file.order_count, file.total, file.digest, file.content
+                run_id=run.id,
+                value_date=self.value_date,
+                order_count=file.order_count,
+                total=file.total,
+                digest=file.digest,
+                content=file.content,
             )
         )
         sent = replace(run, status="sent", sent_at=world.now, sent_by=written(self.actor))

@@ -50,12 +50,12 @@ def command_of(movement: PendingMovement, actor: Actor) -> Controlled[Any]:
     match kind:
         case "topup" | "adjustment":
             return MoveMoney(
-                actor,
-                None,
-                _given(movement.account),
-                kind,
-                movement.amount,
-                movement.details,
+                actor=actor,
+                tenant=None,
+                account=_given(movement.account),
+                kind=kind,
+                amount=movement.amount,
+                details=movement.details,
                 slip=movement.reference,
                 below_zero=movement.below_zero,
             )

@@ -67,13 +67,13 @@ class CreateReusableLink(TenantCommand[ReusableLink]):
             most = REUSABLE_LINKS
             return invalid("title", f"A shop has at most {most} reusable links. End one first.")
         link = ReusableLink(
-            world.new_id(),
-            self.tenant.id,
-            world.new_token(),
-            self.title,
-            self.amount,
-            self.ends_at,
-            world.now,
+            id=world.new_id(),
+            tenant_id=self.tenant.id,
+            token=world.new_token(),
+            title=self.title,
+            amount=self.amount,
+            ends_at=self.ends_at,
+            created_at=world.now,
         )
         _write(world, Act(self.actor, "reusable_link.create"), self.tenant, link)
         world.link_counts[self.tenant.id] = count + 1

@@ -94,7 +94,14 @@ class CreateTill(TenantCommand[Till]):
             return invalid("name", f"A shop has at most {TILLS} tills.")
         id = world.new_id()
         secret = _new_secret(world, id)
-        till = Till(id, self.tenant.id, name, world.new_token(), world.now, secret)
+        till = Till(
+            id=id,
+            tenant_id=self.tenant.id,
+            name=name,
+            token=world.new_token(),
+            created_at=world.now,
+            secret_encrypted=secret,
+        )
         _write(world, Act(self.actor, "till.create"), self.tenant, till)
         world.till_names[self.tenant.id] = (*names, name)
         return till

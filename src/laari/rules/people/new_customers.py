@@ -87,7 +87,19 @@ def open_wallet(
         mobile=draft.mobile,
         email=draft.email,
     )
-    wallet = Wallet(account, customer_id, draft.mode, tier, 0, _NEVER, 0, _NEVER, 0, _NEVER, 0)
+    wallet = Wallet(
+        account=account,
+        customer_id=customer_id,
+        mode=draft.mode,
+        tier=tier,
+        balance=0,
+        day_start=_NEVER,
+        day_spent=0,
+        week_start=_NEVER,
+        week_spent=0,
+        month_start=_NEVER,
+        month_spent=0,
+    )
     write_setting(world, World.customers, customer, act, merchant_id=merchant_id, mode=draft.mode)
     write_setting(world, World.wallets, wallet, act, merchant_id=merchant_id, mode=draft.mode)
     if merchant_id is not None:

@@ -27,27 +27,27 @@ class _Written(NamedTuple):
 
 def _of_journal(table: str, journal: Journal) -> _Written:
     return _Written(
-        table,
-        setting_kind(journal),
-        journal.object_type,
-        journal.object_id,
-        tuple(journal.columns.split()),
-        "SELECT id, object_id AS key, before, after FROM journal "
+        table=table,
+        kind=setting_kind(journal),
+        name=journal.object_type,
+        key=journal.object_id,
+        columns=tuple(journal.columns.split()),
+        entries="SELECT id, object_id AS key, before, after FROM journal "
         f"WHERE object_type = '{journal.object_type}'",
-        "The setting was changed without an entry in the journal.",
+        message="The setting was changed without an entry in the journal.",
     )
 
 
 def _of_changes(table: str, kept: Kept) -> _Written:
     key = ", ".join(f"r.{name}" for name in kept.key.split())
     return _Written(
-        table,
-        "kept_record",
-        table,
-        f"concat_ws(' ', {key})",
-        tuple(kept.columns.split()),
-        f"SELECT id, key, before, after FROM record_changes WHERE record = '{table}'",
-        "The record is not as the service left it.",
+        table=table,
+        kind="kept_record",
+        name=table,
+        key=f"concat_ws(' ', {key})",
+        columns=tuple(kept.columns.split()),
+        entries=f"SELECT id, key, before, after FROM record_changes WHERE record = '{table}'",
+        message="The record is not as the service left it.",
     )
 
 

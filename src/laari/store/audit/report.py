@@ -112,7 +112,16 @@ async def audit(
         each for kind in counts for each in [other for other in found if other.kind == kind][:SHOWN]
     ]
     kept = tuple(map(str, known))
-    return Report(not found, payments, transfers, differences, dict(counts), ends, unsealed, kept)
+    return Report(
+        ok=not found,
+        payments=payments,
+        transfers=transfers,
+        differences=differences,
+        counts=dict(counts),
+        last_seal=ends,
+        unsealed=unsealed,
+        kept_seals=kept,
+    )
 
 
 @asynccontextmanager

@@ -21,20 +21,22 @@ _MERCHANT = "1000000000 + p.tenant_id"
 _FEES = "CASE WHEN p.tenant_id IN (SELECT id FROM tenants WHERE mode = 'live') THEN 1 ELSE 2 END"
 _ALL_CALLED = (
     _Called(
-        "payment",
-        "p.status IN ('paid', 'refunded')",
-        "p.payer_account",
-        _MERCHANT,
-        "p.amount",
-        "A paid payment moves its amount from the payer to the merchant; any other moves nothing.",
+        kind="payment",
+        when="p.status IN ('paid', 'refunded')",
+        debit="p.payer_account",
+        credit=_MERCHANT,
+        amount="p.amount",
+        message="A paid payment moves its amount from the payer to the merchant; "
+        "any other moves nothing.",
     ),
     _Called(
-        "fee",
-        "p.fee > 0",
-        _MERCHANT,
-        _FEES,
-        "p.fee",
-        "A payment's fee moves from the merchant to the service; without a fee nothing does.",
+        kind="fee",
+        when="p.fee > 0",
+        debit=_MERCHANT,
+        credit=_FEES,
+        amount="p.fee",
+        message="A payment's fee moves from the merchant to the service; "
+        "without a fee nothing does.",
     ),
 )
 

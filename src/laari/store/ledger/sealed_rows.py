@@ -39,22 +39,23 @@ SUBJECTS = {
     subject.table: subject
     for subject in (
         Subject(
-            "transfers",
-            "id",
-            "uuid",
-            f"r.debit_account NOT IN ({_SANDBOX_ACCOUNTS}) "
+            table="transfers",
+            key="id",
+            key_type="uuid",
+            live=f"r.debit_account NOT IN ({_SANDBOX_ACCOUNTS}) "
             f"AND r.credit_account NOT IN ({_SANDBOX_ACCOUNTS})",
-            (
+            sealed=(
                 *("r.id", "r.kind", "r.debit_account", "r.credit_account", "r.amount"),
                 *("r.payment_id", "r.tid", "r.created_at", "r.xid"),
             ),
         ),
         Subject(
-            "transactions",
-            "tid",
-            "text",
-            "(SELECT w.mode FROM wallets w WHERE w.account = r.account) IS DISTINCT FROM 'sandbox'",
-            (
+            table="transactions",
+            key="tid",
+            key_type="text",
+            live="(SELECT w.mode FROM wallets w WHERE w.account = r.account) "
+            "IS DISTINCT FROM 'sandbox'",
+            sealed=(
                 *("r.tid", "r.account", "r.recorded", "r.time", "r.type", "r.name", "r.details"),
                 *("r.amount", "r.status", "r.failure", "r.unpaid_id", "r.xid"),
                 "CASE r.type WHEN 'topup' THEN "
@@ -64,11 +65,11 @@ SUBJECTS = {
             ),
         ),
         Subject(
-            "events",
-            "id",
-            "uuid",
-            "t.mode IS DISTINCT FROM 'sandbox'",
-            (
+            table="events",
+            key="id",
+            key_type="uuid",
+            live="t.mode IS DISTINCT FROM 'sandbox'",
+            sealed=(
                 *("r.id", "r.tenant_id", "r.type", "r.object_id", "r.created_at", "r.body"),
                 "r.xid",
                 "CASE r.type WHEN 'payment_request.created' THEN "
@@ -78,82 +79,90 @@ SUBJECTS = {
                 "CASE WHEN r.type IN ('payment.created', 'payment_request.created', "
                 "'authorization.created') THEN t.merchant_id END",
             ),
-            "LEFT JOIN tenants t ON t.id = r.tenant_id",
+            beside="LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
         # Without the address, which is removed after a while.
         Subject(
-            "journal",
-            "id",
-            "bigint",
-            "r.mode IS DISTINCT FROM 'sandbox'",
-            (
+            table="journal",
+            key="id",
+            key_type="bigint",
+            live="r.mode IS DISTINCT FROM 'sandbox'",
+            sealed=(
                 *("r.id", "r.time", "r.actor_kind", "r.actor_name", "r.actor_role", "r.action"),
                 *("r.object_type", "r.object_id", "r.merchant_id", "r.mode", "r.before"),
                 *("r.after", "r.reason", "r.xid"),
             ),
         ),
         Subject(
-            "refunds",
-            "id",
-            "uuid",
-            "t.mode IS DISTINCT FROM 'sandbox'",
-            (
+            table="refunds",
+            key="id",
+            key_type="uuid",
+            live="t.mode IS DISTINCT FROM 'sandbox'",
+            sealed=(
                 *("r.id", "r.tenant_id", "r.payment_id", "r.amount", "r.reason", "r.note"),
                 *("r.actor_kind", "r.actor_name", "r.tid", "r.created_at", "r.xid"),
             ),
-            "LEFT JOIN tenants t ON t.id = r.tenant_id",
+            beside="LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
         Subject(
-            "payouts",
-            "id",
-            "uuid",
-            "t.mode IS DISTINCT FROM 'sandbox'",
-            (
+            table="payouts",
+            key="id",
+            key_type="uuid",
+            live="t.mode IS DISTINCT FROM 'sandbox'",
+            sealed=(
                 *("r.id", "r.tenant_id", "r.account", "r.number", "r.amount", "r.fee", "r.cut_off"),
                 *("r.snapshot", "r.transfer_id", "r.created_at", "r.actor_kind", "r.actor_name"),
                 "r.xid",
             ),
-            "LEFT JOIN tenants t ON t.id = r.tenant_id",
+            beside="LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
         Subject(
-            "bank_accounts",
-            "id",
-            "uuid",
-            "t.mode IS DISTINCT FROM 'sandbox'",
-            (
+            table="bank_accounts",
+            key="id",
+            key_type="uuid",
+            live="t.mode IS DISTINCT FROM 'sandbox'",
+            sealed=(
                 *("r.id", "r.tenant_id", "r.account", "r.holder", "r.bank", "r.account_number"),
                 *("r.created_at", "r.effective_at", "r.actor_kind", "r.actor_name", "r.xid"),
             ),
-            "LEFT JOIN tenants t ON t.id = r.tenant_id",
+            beside="LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
         # Those of sandboxes too: they are never purged.
         Subject(
-            "record_changes",
-            "id",
-            "bigint",
-            "true",
-            ("r.id", "r.record", "r.key", "r.before", "r.after", "r.xid"),
+            table="record_changes",
+            key="id",
+            key_type="bigint",
+            live="true",
+            sealed=("r.id", "r.record", "r.key", "r.before", "r.after", "r.xid"),
         ),
         Subject(
-            "wallet_freezes",
-            "recorded",
-            "bigint",
-            "true",
-            ("r.recorded", "r.account", "r.time", "r.action", "r.reason", "r.silent", "r.xid"),
+            table="wallet_freezes",
+            key="recorded",
+            key_type="bigint",
+            live="true",
+            sealed=(
+                "r.recorded",
+                "r.account",
+                "r.time",
+                "r.action",
+                "r.reason",
+                "r.silent",
+                "r.xid",
+            ),
         ),
         Subject(
-            "customer_notes",
-            "id",
-            "bigint",
-            "true",
-            ("r.id", "r.customer_id", "r.time", "r.author", "r.text", "r.xid"),
+            table="customer_notes",
+            key="id",
+            key_type="bigint",
+            live="true",
+            sealed=("r.id", "r.customer_id", "r.time", "r.author", "r.text", "r.xid"),
         ),
         Subject(
-            "fee_history",
-            "recorded",
-            "bigint",
-            "true",
-            ("r.recorded", "r.merchant_id", "r.since", "r.fee_bps", "r.fee_fixed", "r.xid"),
+            table="fee_history",
+            key="recorded",
+            key_type="bigint",
+            live="true",
+            sealed=("r.recorded", "r.merchant_id", "r.since", "r.fee_bps", "r.fee_fixed", "r.xid"),
         ),
     )
 }

@@ -56,12 +56,12 @@ async def _refund(request: DashboardRequest, payment: Payment) -> Reply:
         raise RefusedForm.of(draft)
     shown = request.form.get("left", "")
     command = RefundPayment(
-        request.tenant,
-        payment.id,
-        request.actor,
-        draft.amount,
-        draft.reason,
-        draft.note,
+        tenant=request.tenant,
+        id=payment.id,
+        actor=request.actor,
+        amount=draft.amount,
+        reason=draft.reason,
+        note=draft.note,
         if_left=int(shown) if shown.isdecimal() and len(shown) <= 20 else None,
     )
     outcome = await request.backend.spine.submit(command)

@@ -125,12 +125,12 @@ async def _counts(
         return False
     outcome = await request.backend.spine.submit(
         UsePasskey(
-            passkey.id,
-            passkey.customer_id,
-            passkey.public_key,
-            counter,
-            used.challenge,
-            bound,
+            passkey_id=passkey.id,
+            customer_id=passkey.customer_id,
+            public_key=passkey.public_key,
+            counter=counter,
+            challenge=used.challenge,
+            bound=bound,
         )
     )
     if isinstance(outcome, Refusal) and outcome.retry_after is not None:

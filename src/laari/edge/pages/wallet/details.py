@@ -65,8 +65,8 @@ async def details_of(request: WalletRequest) -> Details:
     account = in_effect(accounts, request.now)
     values: dict[ContactKind, str | None] = {"mobile": holder.mobile, "email": holder.email}
     return Details(
-        holder,
-        [
+        holder=holder,
+        contacts=[
             OwnContact(
                 kind,
                 value,
@@ -76,10 +76,10 @@ async def details_of(request: WalletRequest) -> Details:
             )
             for kind, value in values.items()
         ],
-        account,
-        coming(accounts, request.now),
-        None if account is None else masked(account.account_number),
-        settings.contact_delay_hours,
+        account=account,
+        coming=coming(accounts, request.now),
+        number=None if account is None else masked(account.account_number),
+        delay_hours=settings.contact_delay_hours,
     )
 
 

@@ -83,14 +83,14 @@ async def add(request: WalletRequest) -> Reply:
     made = await _verified(request)
     outcome = await request.backend.spine.submit(
         AddPasskey(
-            request.actor,
-            request.customer.customer_id,
-            name,
-            made.key.credential,
-            made.key.public_key,
-            made.key.counter,
-            made.challenge,
-            request.browser_secret,
+            actor=request.actor,
+            customer_id=request.customer.customer_id,
+            name=name,
+            credential=made.key.credential,
+            public_key=made.key.public_key,
+            counter=made.key.counter,
+            challenge=made.challenge,
+            browser=request.browser_secret,
         )
     )
     if not isinstance(outcome, Refusal):

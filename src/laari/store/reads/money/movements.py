@@ -155,7 +155,17 @@ async def _with_payments(
     for kind, at, id, effect in found:
         refund = refunded.get(id)
         payment = paid.get(id if refund is None else refund.payment_id)
-        rows.append(Movement(kind, at, id, effect, payment, refund, details.get(id)))
+        rows.append(
+            Movement(
+                kind=kind,
+                at=at,
+                id=id,
+                effect=effect,
+                payment=payment,
+                refund=refund,
+                details=details.get(id),
+            )
+        )
     return rows
 
 
