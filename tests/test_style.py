@@ -375,3 +375,59 @@ def test_rows_are_read_by_the_names_of_their_columns() -> None:
     assert records_by_place("Holder(*row)") == records_by_place("Holder(*row[1:])") == [1]
     assert records_by_place("id, *rest = row; Holder(id, *rest)") == [1]
     assert records_by_place("Holder(**row)") == []
+
+
+# Functions of others that take any number of values, and those that get a value for each place of
+# a list: the rest of a place in a list, the steps of a form, or a row on the way of every request.
+VARIADIC = set(
+    "fetch fetchrow fetchval execute cursor copy_from_query copy gather zip attrgetter difference "
+    "format partial Table add_row Progress create_subprocess_exec".split()
+)
+BY_PLACE = {"make", "operation", "read_details", "record", "sent"}
+
+
+def variadic(source: str) -> Iterator[str]:
+    """The functions and methods of a module that take any number of values."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.args.vararg:
+            yield node.name
+
+
+def spread_calls(source: str, allowed: set[str]) -> list[int]:
+    """The lines of `f(*values)` if `f` takes a fixed number, and the values are not `*args`."""
+    found: list[int] = []
+
+    def look(node: ast.AST, passed: frozenset[str]) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.args.vararg:
+            passed |= {node.args.vararg.arg}
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func).rpartition(".")[2]
+            spread = {
+                ast.unparse(each.value) for each in node.args if isinstance(each, ast.Starred)
+            }
+            # Records have a test of their own.
+            is_record = name.lstrip("_")[:1].isupper()
+            if spread - passed and name not in allowed and not is_record:
+                found.append(node.lineno)
+        for each in ast.iter_child_nodes(node):
+            look(each, passed)
+
+    look(ast.parse(source), frozenset())
+    return found
+
+
+def test_only_functions_of_any_number_of_values_get_a_list() -> None:
+    sources = {
+        path: path.read_text(encoding="utf-8") for path in (ROOT / "src/laari").rglob("*.py")
+    }
+    allowed = {name for source in sources.values() for name in variadic(source)}
+    allowed |= VARIADIC | BY_PLACE
+    places = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path, source in sources.items()
+        for line in spread_calls(source, allowed)
+    ]
+    assert places == []
+    assert spread_calls("log_in(request, *named)", allowed) == [1]
+    assert spread_calls("def f(*args):\n    log_in(*args)", allowed) == []
+    assert spread_calls("connection.fetch(query, *values)", allowed) == []

@@ -65,13 +65,15 @@ def listen_for_metrics(settings: Settings) -> socket.socket | None:
     If another service has the default port, uses a free one.
     """
     if settings.metrics_address is not None:
-        return listen(*settings.metrics_address)
+        host, port = settings.metrics_address
+        return listen(host, port)
     if settings.metrics_token is not None:
         return None
+    host, port = DEFAULT_METRICS_ADDRESS
     try:
-        return listen(*DEFAULT_METRICS_ADDRESS)
+        return listen(host, port)
     except LaariError:
-        return listen(DEFAULT_METRICS_ADDRESS[0], 0)
+        return listen(host, 0)
 
 
 class Supervisor:

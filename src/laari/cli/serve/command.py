@@ -106,7 +106,10 @@ async def _greet(
 ) -> None:
     if demo:
         await _make_samples(origin, demo["secret_key"], settings.sandbox_vpa)
-    metrics_url = None if metrics is None else f"{default_origin(*metrics)}/metrics"
+    metrics_url = None
+    if metrics is not None:
+        host, port = metrics
+        metrics_url = f"{default_origin(host, port)}/metrics"
     if as_json:
         say_json(to_json({"url": origin, "metrics_url": metrics_url} | demo))
         return

@@ -75,7 +75,7 @@ async def get_refund(context: Context, query: None) -> Reply | Refusal:
 
 async def get_balance(context: Context, query: None) -> Reply | Refusal:
     found = await context.backend.ask(balances.of_tenant, context.tenant.id)
-    return Reply(200, to_json(Data(balance_shape(*found))))
+    return Reply(200, to_json(Data(balance_shape(found.available, found.held, found.in_transit))))
 
 
 REFUND = Write(

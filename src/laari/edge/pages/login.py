@@ -46,12 +46,12 @@ class Named(NamedTuple):
 
 async def log_in_customer(request: PageRequest, mode: Mode) -> Login:
     """Logs in the customer with the form's `identity` and `password`."""
-    return await _log_in(request, *customer_named(request, mode))
+    return await _log_in(request, customer_named(request, mode))
 
 
 async def log_in_person(request: PageRequest) -> Login:
     """Logs in one of the people of merchants or of the operator, by email."""
-    return await _log_in(request, *person_named(request))
+    return await _log_in(request, person_named(request))
 
 
 def customer_named(request: PageRequest, mode: Mode) -> Named:
@@ -71,10 +71,8 @@ def person_named(request: PageRequest) -> Named:
     return Named(partial(logins.of_person, email=email or ""), f"user {email}")
 
 
-async def _log_in(
-    request: PageRequest, find: Callable[..., Awaitable[Login | None]], identity: str
-) -> Login:
-    address = client_prefix(request.http.client)
+async def _log_in(request: PageRequest, named: Named) -> Login:
+    address, identity = client_prefix(request.http.client), named.identity
     strangers = [
         throttle_bucket(PASSWORDS_PER_PERSON, "log-in", address, identity),
         throttle_bucket(PASSWORDS_PER_PERSON_EVERYWHERE, "log-in identity", identity),
@@ -84,7 +82,7 @@ async def _log_in(
     # A browser without marks is throttled before the person is looked up.
     if not shows_marks(request):
         throttle(request, strangers)
-    login = await request.backend.ask(find)
+    login = await request.backend.ask(named.find)
     browser = known_browser(request, login)
     if browser is not None:
         own = throttle_bucket(PASSWORDS_PER_PERSON, "log-in browser", browser, identity)

@@ -101,7 +101,7 @@ class RefusedForm(Exception):  # noqa: N818  # not an error of ours
 
     @classmethod
     def of(cls, refusal: Refusal) -> "RefusedForm":
-        return cls(*shown(refusal))
+        return cls(refusal.status, refusal.message, refusal.retry_after)
 
     @classmethod
     def of_field(cls, refusal: Refusal) -> "RefusedForm":

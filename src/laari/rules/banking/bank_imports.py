@@ -87,7 +87,7 @@ class Counting:
 
     def totals(self) -> Totals:
         topups, returned, received, out = (
-            Sum(*self._sums.get(name, ())) for name in ("wallet", "owner", "receipt", "out")
+            self._sum(name) for name in ("wallet", "owner", "receipt", "out")
         )
         first, last = min(self._days, default=None), max(self._days, default=None)
         return Totals(
@@ -100,6 +100,10 @@ class Counting:
             received=received,
             out=out,
         )
+
+    def _sum(self, name: str) -> Sum:
+        many, amount = self._sums.get(name, (0, 0))
+        return Sum(many, amount)
 
 
 def matched(each: Expected, movement_id: UUID | None) -> str:

@@ -47,7 +47,8 @@ class MatchLine(Command[BankLine]):
         if line.use != "none":
             return does_not_wait(line)
         if found is None:
-            return refuse("not_found", f"The books have no {movement_words(*self.movement)}.")
+            kind, name = self.movement
+            return refuse("not_found", f"The books have no {movement_words(kind, name)}.")
         if found.matched is not None:
             message = f"The movement is matched with the line {found.matched} already."
             return refuse("conflict", message)
