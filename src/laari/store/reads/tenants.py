@@ -63,12 +63,6 @@ async def live_of(connection: Connection, merchants: Collection[str]) -> dict[st
     return {row["merchant_id"]: row["id"] for row in rows}
 
 
-async def new_id(connection: Connection) -> int:
-    """A number for a new tenant, which no other will get."""
-    statement = "SELECT nextval(pg_get_serial_sequence('tenants', 'id'))"
-    return int(await connection.fetchval(statement))
-
-
 async def merchants_held(connection: Connection, most: int) -> int:
     """The number of merchants, counted up to this one."""
     statement = "SELECT count(*) FROM (SELECT FROM merchants LIMIT $1) AS counted"

@@ -14,7 +14,13 @@ from laari.store.reads.tills import records
 
 async def _load_new_tenants(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     for key in sorted(needs.only_read(World.new_tenants)):
-        world.new_tenants[key] = await tenants.new_id(connection)
+        world.new_tenants[key] = await _new_tenant_id(connection)
+
+
+async def _new_tenant_id(connection: asyncpg.Connection) -> int:
+    """A number for a new tenant, which no other will get."""
+    statement = "SELECT nextval(pg_get_serial_sequence('tenants', 'id'))"
+    return int(await connection.fetchval(statement))
 
 
 async def _load_merchants_held(connection: asyncpg.Connection, needs: Needs, world: World) -> None:

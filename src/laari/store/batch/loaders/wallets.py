@@ -25,7 +25,12 @@ async def _load_new_accounts(connection: asyncpg.Connection, needs: Needs, world
     if not world.tiers:
         world.tiers = await all_tiers(connection)
     for name in needs.only_read(World.new_accounts):
-        world.new_accounts[name] = await customers.new_account(connection)
+        world.new_accounts[name] = await _new_account(connection)
+
+
+async def _new_account(connection: asyncpg.Connection) -> int:
+    """An account number for a new wallet, which no other will get."""
+    return int(await connection.fetchval("SELECT nextval('wallet_accounts')"))
 
 
 async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: World) -> None:

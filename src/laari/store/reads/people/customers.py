@@ -39,11 +39,6 @@ async def sandbox_shops(connection: Connection, customers: Collection[UUID]) -> 
     return {row["id"]: row["merchant_id"] for row in rows}
 
 
-async def new_account(connection: Connection) -> int:
-    """An account number for a new wallet, which no other will get."""
-    return int(await connection.fetchval("SELECT nextval('wallet_accounts')"))
-
-
 async def mode_of(connection: Connection, customer_id: UUID) -> Mode | None:
     """Of a customer who can have a log-in: a merchant's own sandbox customer has none."""
     mode: Mode | None = await connection.fetchval(
