@@ -154,6 +154,19 @@ async def test_a_wrong_statement_is_shown_again(service: Service, finance: Desk)
     assert lines_of(service, reference) == []
 
 
+async def test_each_line_of_a_long_statement_is_shown(service: Service, finance: Desk) -> None:
+    """A second person has to see the credit in the last of 1,001 lines too."""
+    customer = await new_customer(service, balance=0)
+    fees = [f"{yesterday()},{new_reference()},Fee,0.01,,\n" for _ in range(1_000)]
+    last = f"{today()},{new_reference()},Rent {customer.account},,900.00,\n"
+    checked = finance.upload("/bank", {"file": f"{HEADER}{''.join(fees)}{last}".encode()})
+    assert "by the account number" not in checked.text
+    [link] = re.findall(r'href="/operator(/bank/statements/[0-9a-f]+)\?from=1001"', checked.text)
+    assert "by the account number" in finance.get(link, **{"from": "1001"}).text
+    for odd in ("0", "-1", "x", "99999999"):
+        assert finance.get(link, **{"from": odd}).status_code == 200
+
+
 async def test_a_statement_may_be_longer_than_other_forms(finance: Desk) -> None:
     rows = [f"{today()},{new_reference()},{'x' * 200},,1.00,\n" for _ in range(200)]
     long = finance.upload("/bank", {}, statement=HEADER + "".join(rows))

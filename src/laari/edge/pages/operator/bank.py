@@ -29,7 +29,7 @@ MOST_FOUND = 20  # customers for unallocated money
 # How a line of the statement names a wallet.
 REASONS = {"account": "account number", "mobile": "mobile number", "slip": "slip entered by hand"}
 MOST_OPEN = 500
-MOST_SHOWN = 1_000  # lines of a statement
+MOST_SHOWN = 1_000  # lines of a statement on one page; others have links
 
 
 @long
@@ -76,7 +76,8 @@ async def show_statement(request: OperatorRequest) -> Reply:
         request.problem = FormProblem(422, in_a_sentence(error))
         return await show(request)
     asked = await ask(movement_lists.import_of, digest)
-    shown = found.lines[:MOST_SHOWN]
+    first = _first_line(request.query.get("from", ""), len(found.lines))
+    shown = found.lines[first : first + MOST_SHOWN]
     named = {each.target.account for each in shown if each.target.account is not None}
     return await request.long_page(
         "bank_preview.html",
@@ -84,12 +85,21 @@ async def show_statement(request: OperatorRequest) -> Reply:
         totals=found.totals,
         gaps_found=found.gaps,
         lines=shown,
+        first=first,
+        others=range(0, len(found.lines), MOST_SHOWN),
         holders=await ask(holders.names_of, named),
         reasons=REASONS,
         conflicts=found.conflicts[:MOST_SHOWN],
         asked=asked,
         is_own=asked is not None and is_same_person(asked.requested_by, request.actor),
     )
+
+
+def _first_line(written: str, lines: int) -> int:
+    """The place of the first line of the part with this line, which counts from 1."""
+    number = int(written) if written.isascii() and written.isdigit() and len(written) < 9 else 1
+    place = max(min(number, lines), 1) - 1
+    return place - place % MOST_SHOWN
 
 
 async def _book(request: OperatorRequest) -> Reply:
