@@ -34,8 +34,8 @@ Branch on `code`. The `message` is for people and may change. `field` names the 
 parameter, if there is one. Log the `Request-Id` header of the response: support needs it.
 
 Handle an unknown code by its status: change something for 4xx, retry for 429 and 5xx. A response
-that is not JSON comes from a proxy: handle it like no response. Unknown query parameters are
-ignored and named in the `Laari-Warning` header.
+that is not JSON comes from a proxy: treat it as if there was no response. Unknown query
+parameters are ignored and named in the `Laari-Warning` header.
 
 An `Idempotency-Key` does not save the errors marked with \\*.
 """

@@ -457,8 +457,8 @@ class Settings:
     remembered_device_daily_limit: int = _setting(
         _whole(0, 999_999_999),
         "0",
-        "laari that the browsers which a customer lets remember them pay on a day without the "
-        "password; 0 switches it off",
+        "largest sum in laari that a customer's remembered devices pay in a day without the "
+        "password; 0 switches them off",
     )
     max_batch: int = _setting(
         _whole(1, 4096), "256", "maximum number of commands in one transaction; for measurements"
