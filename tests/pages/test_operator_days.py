@@ -62,7 +62,7 @@ async def test_a_support_day_of_ten_calls(
     await expect(page.get_by_text("The tier is changed.")).to_be_visible()
     # 7. "Log me out everywhere."
     async with asyncio.timeout(30):
-        await expect(page.get_by_text("The customer is logged in nowhere.")).to_be_visible()
+        await expect(page.get_by_text("The customer has no open sessions.")).to_be_visible()
     # 8. "I paid and the shop says no": the payment by the shop's reference.
     await find(page, asked["reference"])
     await expect(page.get_by_text("Two flat whites")).to_be_visible()

@@ -279,4 +279,4 @@ async def test_a_run_has_a_limit(dsn: str, monkeypatch: pytest.MonkeyPatch) -> N
         one, two, run = await shop.withdraw(5), await shop.withdraw(6), await shop.open_run()
         assert (await shop.run(JoinRun(OPERATOR, one.id, run.id))).run_id == run.id
         refused = await shop.run(JoinRun(OPERATOR, two.id, run.id))
-        assert "which is the most" in refused.message
+        assert "at most" in refused.message

@@ -93,7 +93,7 @@ BODY = Body(
     described(_email("email"), "Creates a login for the dashboard and returns its `password`."),
     name="SandboxMerchantCreate",
     examples={
-        "as it comes": {},
+        "defaults": {},
         "with webhooks": {"name": "Bodu Boat", "webhook_url": "https://shop.example.com/hook"},
     },
 )

@@ -164,9 +164,9 @@ MATCH: Operation[None] = Operation(
     done="The line is matched. Nothing was booked.",
     about="""Close a line whose money the books have sent before.
 
-    This is a receipt that was sent back, a sweep of fees, or an order of which the books have only
-    the return, of the same amount. Nothing is booked. Without an option, the movements of this
-    amount are named.
+    This is a receipt that was sent back, a sweep of fees, or an order for which the books have only
+    the return. The amounts must be equal. Nothing is booked. Without an option, the movements of
+    this amount are named.
     """,
 )
 

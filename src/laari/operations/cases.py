@@ -70,6 +70,6 @@ ANSWER = Operation(
     done="The case is answered. The customer gets the answer.",
     about="""Answer a case of a customer who says of a line "this was not me".
 
-    Money is not moved: refund the payment, correct the wallet or freeze it beside this.
+    Money is not moved: refund the payment, correct the wallet, or freeze it separately.
     """,
 )

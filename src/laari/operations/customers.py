@@ -181,7 +181,7 @@ END_TRUST = Operation(
     done="The trusted person gets no messages now. Both have a message about it.",
     about="""End the messages to the trusted person of a customer.
 
-    At once, without the day that the customer's own ending takes: verify the caller first. Both
+    This takes effect at once; the customer's own request takes a day. Verify the caller first. Both
     get a message.
     """,
 )

@@ -15,7 +15,7 @@ MAX_DIGITS = 18  # of an account number, an amount in laari and a number
 
 
 class FieldError(Exception):
-    """The text is no such value. The message continues a sentence: "must be …"."""
+    """The text is not a valid value. The message continues a sentence: "must be …"."""
 
 
 class Kind(Protocol):
@@ -174,7 +174,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """On or off; on the command line perhaps neither, which leaves it as it is.
+    """On or off; on the command line it may be omitted, which changes nothing.
 
     `off` is the name of the option that turns it off. Without one, the option says on or off.
     """
@@ -218,8 +218,8 @@ def _is_digits(text: str) -> bool:
 class Field:
     """One value. `about` explains it in the help of the command.
 
-    On the command line it is an option, or an argument if it is `positional`, with the name
-    `typed` if that is another one there. A value `of_page` is in the form and never typed.
+    On the command line it is an option, or an argument if it is `positional`, named
+    `typed` if the name differs there. A value `of_page` is in the form and never typed.
     Refusals on a page call it `label`, or else by its name.
     """
 

@@ -224,8 +224,8 @@ APPROVE = Operation(
     about="""Approve a run, so that its file can be made.
 
     With LAARI_SECOND_OPERATOR_ABOVE, another operator than the one who opened the run logs in for
-    this, and names its total. Otherwise this is so if the runs of the day are above
-    LAARI_PAYOUT_APPROVAL_ABOVE.
+    this, and names its total. Without that setting, another operator is needed
+    only if the runs of the day are above LAARI_PAYOUT_APPROVAL_ABOVE.
     """,
 )
 

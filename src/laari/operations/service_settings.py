@@ -126,7 +126,7 @@ ADD_PERSON: Operation[None] = Operation(
         Field("role", Choice(get_args(OperatorRole)), "The person's role."),
     ),
     run=command(_add_person),
-    done="The person has access to the desk, with the password they have.",
+    done="The person now has access to the desk with the existing password.",
     about="""Add a person to the operator and print the password.
 
     The password is not shown again, and the person changes it at the first login. A person who

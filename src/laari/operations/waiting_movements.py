@@ -57,7 +57,7 @@ MOVEMENT = Subject(
 
 
 class Confirmed(NamedTuple):
-    """A movement that a second person made; `booked` are the lines of a statement."""
+    """A confirmed movement; `booked` are the lines of a statement."""
 
     made: Made
     booked: Booked | None = None

@@ -135,7 +135,7 @@ async def approve(
 
 
 async def _seen_now(service: Service, run: PayoutRun) -> dict[str, object]:
-    """What a person at the terminal sees. A script may do without if nobody has to control it."""
+    """What a person at the terminal sees. A script may omit it if no second person is required."""
     async with connection_to(service.dsn) as connection:
         joined = await payouts.of_run(connection, run.id)
         recent = await payouts.new_accounts(connection, joined, datetime.now(UTC))

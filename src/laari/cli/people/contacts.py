@@ -46,8 +46,8 @@ async def set_contact(
     """Request a new mobile number or email address.
 
     A code is sent to the new contact. Confirm it with `confirm-contact`. The change takes effect
-    after LAARI_CONTACT_DELAY_HOURS, and the present contacts get a link that stops it. Of a lost
-    one, use --lost: its finder could use the link.
+    after LAARI_CONTACT_DELAY_HOURS, and the present contacts get a link that stops it. If a
+    contact is lost, use --lost: a finder could use the link.
     """
     if (mobile is None) == (email is None):
         raise LaariError("give either --mobile or --email")

@@ -8,7 +8,7 @@ from laari.store.postgres.pool import connection_to
 
 
 async def asked(service: Service, movement: PendingMovement) -> dict[str, object]:
-    """Shows a movement that waits now, and says how it goes on."""
+    """Shows a movement that waits now, and names the next command."""
     async with connection_to(service.dsn) as connection:
         found = await find(connection, movement.id)
     assert found is not None  # movements stay

@@ -71,7 +71,7 @@ class OpenRun(Command[PayoutRun]):
             which = f"Run {opened.number} for {opened.day}"
             return refuse("payout_conflict", f"{which} is open: approve it or cancel it first.")
         if last >= MAX_NUMBER:
-            return refuse("payout_conflict", f"There are {MAX_NUMBER} runs, which is the most.")
+            return refuse("payout_conflict", f"There can be at most {MAX_NUMBER} runs.")
         id, by, number = world.new_id(), written(self.actor), last + 1
         run = PayoutRun(
             id=id, mode=self.mode, number=number, day=self.day, created_at=world.now, created_by=by

@@ -301,7 +301,7 @@ def not_joinable(world: World, actor: Actor, tenant: Tenant | None, run_id: UUID
         return refuse("payout_conflict", message)
     joined = in_run(world, run_id)
     if len(joined) >= MOST_IN_A_RUN:
-        return refuse("payout_conflict", f"The run has {MOST_IN_A_RUN} payouts, which is the most.")
+        return refuse("payout_conflict", f"A run can have at most {MOST_IN_A_RUN} payouts.")
     others = (each for each in joined if tenant is not None and each.tenant_id == tenant.id)
     if any(each.status != "cancelled" for each in others):
         return refuse("payout_conflict", "The run has a payout of this merchant already.")

@@ -36,7 +36,7 @@ def left_of(payment: Payment) -> int:
 
 
 def not_refundable(payment: Payment, count: int, now: datetime) -> Refusal | None:
-    """Why no part of this payment can be refunded, or None; `count` is that of its refunds."""
+    """Why no part of this payment can be refunded, or None; `count` is the number of its refunds."""
     paid_at = payment.paid_at
     if payment.status == "refunded":
         return refuse("payment_not_refundable", "All of the payment is refunded already.")
@@ -46,7 +46,7 @@ def not_refundable(payment: Payment, count: int, now: datetime) -> Refusal | Non
         message = f"The payment was paid more than {REFUNDABLE_FOR.days} days ago."
         return refuse("payment_not_refundable", message)
     if count >= MOST_REFUNDS:
-        message = f"The payment has {MOST_REFUNDS} refunds already, which is the most."
+        message = f"A payment can have at most {MOST_REFUNDS} refunds."
         return refuse("payment_not_refundable", message)
     return None
 
