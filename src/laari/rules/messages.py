@@ -406,7 +406,7 @@ def reach(
 def tell_access(world: World, customer: Customer, kind: MessageKind, names: Iterable[str]) -> None:
     """Tells what opens a wallet or pays from it: a passkey or a remembered device.
 
-    Sandbox customers are nobody: they get no messages.
+    Sandbox customers get no messages.
     """
     if customer.mode != "live":
         return

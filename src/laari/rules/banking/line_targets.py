@@ -67,7 +67,7 @@ def target_of(
     topup: Transaction | None,
     answers: Mapping[str, frozenset[str]],
 ) -> Target:
-    """One order, or one live wallet. A line that names two names none.
+    """One order, or one live wallet. A line with two names counts as having none.
 
     `live` are the accounts of live wallets, and `mobiles` has those by mobile number. Without a
     number, a slip that was entered by hand says which wallet it was.

@@ -64,7 +64,7 @@ class ApproveRun(OneRun):
     """Allows the file to be made.
 
     `if_total` is the total that the person saw, and `if_content` its payouts: others may have
-    taken their place since. None is for somebody who only knows the total.
+    taken their place since. None: only the total was checked.
     """
 
     threshold: int

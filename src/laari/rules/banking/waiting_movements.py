@@ -122,7 +122,7 @@ class Made(NamedTuple):
 class MakeMovement(Command[Made]):
     """The second person confirms a waiting movement: it is carried out and ends.
 
-    It counts as moved alone by nobody. A movement that waits never changes, so its id names what
+    It counts for neither person's limit. A movement that waits never changes, so its id names what
     the person saw. `matches` is what the lines of a statement would become now.
     """
 

@@ -60,7 +60,7 @@ def needs_slip(needs: Needs, slip: str | None) -> None:
 
 
 def in_statement(world: World, wallet: Wallet, slip: str | None) -> Refusal | None:
-    """Why a slip brings in no money by hand: the bank's statement has done so, if it has."""
+    """Why this slip cannot be entered by hand: the statement has booked it."""
     line = None if slip is None or wallet.mode != "live" else world.bank_lines.get(slip)
     if line is None:
         return None

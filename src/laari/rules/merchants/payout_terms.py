@@ -18,7 +18,7 @@ from laari.rules.world import World
 
 
 class NewTerms(Struct, frozen=True):
-    """New values; those that are not given stay. Without a reason for a pause there is none."""
+    """New values; those that are not given stay. No reason means no pause."""
 
     minimum: int | UnsetType = UNSET
     fee: int | UnsetType = UNSET

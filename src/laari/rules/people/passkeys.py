@@ -2,7 +2,7 @@
 
 The edge verifies a signature with the public key of the row (`laari.edge.pages.passkeys`). These
 commands decide under its lock whether the signature counts: only once, only in the browser that
-asked for it, and only if the authenticator's counter goes on.
+asked for it, and only if the authenticator's counter increases.
 """
 
 import hmac
@@ -138,7 +138,7 @@ class UsePasskey(Command[Passkey]):
 def goes_on(before: int, now: int) -> bool:
     """Whether a counter can follow the other; one that never counts stays at 0.
 
-    Of an authenticator and its copy, one has a counter that the other has passed.
+    If an authenticator was copied, one counter falls behind the other.
     """
     return now > before or now == before == 0
 

@@ -229,7 +229,7 @@ def _issue(world: World, whose: Whose, digest: bytes, code_digest: bytes | None)
 
 
 def _recipient(world: World, whose: Whose) -> Recipient | None:
-    """Sandbox customers are nobody: they get no messages."""
+    """Sandbox customers get no messages."""
     if isinstance(whose, PersonId):
         person = world.persons.get(whose.id)
         return None if person is None else Recipient(person.email, None, "en", None)

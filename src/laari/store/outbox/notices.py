@@ -35,7 +35,7 @@ class Reached(NamedTuple):
 
 
 async def reached(connection: Connection, whose: Whose, channels: frozenset[str]) -> Reached | None:
-    """None without a way to reach them. Sandbox customers are nobody: they get no messages."""
+    """None without a way to reach them. Sandbox customers get no messages."""
     if isinstance(whose, CustomerId):
         row = await connection.fetchrow(
             "SELECT email, mobile, language, id AS customer_id, true AS proven FROM customers "
