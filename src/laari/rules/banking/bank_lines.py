@@ -276,8 +276,8 @@ def use_slip(world: World, slip: str, added: Transaction) -> None:
 class SignFloat(Command[FloatSignoff]):
     """A person compared a day of the books with the bank's closing balance.
 
-    A person who imported a line of the day cannot sign off its difference, if the rule of the second
-    person is on. The same words of the same person again change nothing.
+    A person who imported a line of the day cannot sign off its difference, if the rule of the
+    second person is on. The same words of the same person again change nothing.
     """
 
     permission: ClassVar[Permission] = "bank.import"

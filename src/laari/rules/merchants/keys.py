@@ -56,8 +56,8 @@ def mark_of(secret_digest: bytes) -> str:
 class RotateKey(Command[NewKey]):
     """Gives the merchant a new secret key; the old one works until the overlap ends.
 
-    Without an overlap every earlier key stops working at once. `mark` belongs to the key that a page
-    showed.
+    Without an overlap every earlier key stops working at once. `mark` belongs to the key that a
+    page showed.
     """
 
     actor: Actor

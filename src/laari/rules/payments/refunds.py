@@ -36,7 +36,7 @@ def left_of(payment: Payment) -> int:
 
 
 def not_refundable(payment: Payment, count: int, now: datetime) -> Refusal | None:
-    """Why no part of this payment can be refunded, or None; `count` is the number of its refunds."""
+    """Why no part of this payment can be refunded; `count` is the number of its refunds."""
     paid_at = payment.paid_at
     if payment.status == "refunded":
         return refuse("payment_not_refundable", "All of the payment is refunded already.")
