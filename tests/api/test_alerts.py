@@ -10,6 +10,8 @@ import pytest
 import yaml  # which schemathesis brings
 
 from laari.rules import health
+from laari.store.postgres.pool import connection_to
+from laari.store.reads.health import unsealed_seconds
 from tests.audit.books import seal_all, write_books
 from tests.serving import Service, serving
 
@@ -43,6 +45,19 @@ def test_every_metric_that_is_named_exists(dsn: str, tmp_path: Path) -> None:
     documented = {*METRIC.findall(page.partition("\n## Metrics\n")[2].partition("\n## ")[0])}
     assert known - documented == set()
     assert documented - known <= {"laari_kept_seal_info"}, "which needs a seal of an earlier hour"
+
+
+async def test_the_ledger_waits_for_a_seal_also_without_webhooks(dsn: str) -> None:
+    async def waited() -> float:
+        async with connection_to(dsn) as connection:
+            return await unsealed_seconds(connection)
+
+    assert await waited() == 0
+    await write_books(dsn)
+    assert 0 < await waited() < 60
+    await seal_all(dsn, 10_000)
+    assert await waited() == 0
+    assert "laari_unsealed_oldest_seconds > 3600" in expressions()["alerts.yml"]
 
 
 def _note(service: Service) -> None:

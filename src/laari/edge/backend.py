@@ -160,18 +160,19 @@ class Backend:
     async def measure(self) -> bytes:
         """The figures of the whole service for Prometheus; most of them need no database."""
         self._set_gauges()
-        up, webhooks, waiting, seals, noted = await asyncio.gather(
+        up, webhooks, waiting, seals, noted, unsealed = await asyncio.gather(
             self.is_ready(),
             self._measured(webhook_states.backlog),
             self._measured(messages.backlog),
             self._measured(shown_seals),
             self._measured(health.noted),
+            self._measured(health.unsealed_seconds),
         )
         return self.metrics.text(
             up,
             webhooks,
             waiting,
-            seals,
+            (seals, unsealed),
             noted,
             second_person=self.settings.second_operator_above is not None,
             sms_per_hour=self.settings.sms_per_hour,

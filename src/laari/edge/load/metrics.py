@@ -97,7 +97,7 @@ class Metrics:
         database_up: bool,
         webhooks: tuple[int, float] | None,
         messages: tuple[int, float] | None = None,
-        seals: ShownSeals | None = None,
+        seals: tuple[ShownSeals | None, float | None] = (None, None),  # what waits for one, in s
         noted: Noted | None = None,
         *,
         second_person: bool = False,
@@ -110,8 +110,12 @@ class Metrics:
         lines += _gauge("second_person", meaning, int(second_person))
         lines += _backlog_lines("webhooks", "Events not delivered yet", webhooks)
         lines += _backlog_lines("messages", "Emails and SMS not sent yet", messages)
-        if seals is not None:
-            lines += _seal_lines(seals)
+        last_seals, unsealed_seconds = seals
+        if last_seals is not None:
+            lines += _seal_lines(last_seals)
+        if unsealed_seconds is not None:
+            meaning = "Age of the oldest live event after the last seal of events; 0 without any."
+            lines += _gauge("unsealed_oldest_seconds", meaning, f"{unsealed_seconds:.3f}")
         if noted is not None:
             lines += _noted_lines(noted, time.time())
         if sms_per_hour is not None:

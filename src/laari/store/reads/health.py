@@ -1,10 +1,14 @@
 """The state of the service for the person on call, as a page and as metrics."""
 
+import time
+from datetime import UTC, datetime
+
 from asyncpg import Connection
 
 from laari.rules.health import FailingMerchant, Health, Noted, ServiceProcess
 from laari.store.reads import messages, webhook_states
 
+EPOCH = datetime.fromtimestamp(0, UTC)
 MAX_COUNTED = 10_000
 MOST_MERCHANTS = 50
 MOST_PENDING = 2_000  # deliveries that are looked at for merchants with failures
@@ -24,6 +28,24 @@ async def noted(connection: Connection) -> Noted:
         "(SELECT number, sealed_at FROM seals ORDER BY number DESC LIMIT 1) AS s ON true"
     )
     return Noted(**row)
+
+
+async def unsealed_seconds(connection: Connection) -> float:
+    """The age of the oldest live event after the last seal of events; 0 if there is none.
+
+    Every live payment writes an event. One look-up for each live tenant keeps a scrape cheap,
+    however many events a sandbox has.
+    """
+    sealed_at = await connection.fetchval(
+        "SELECT sealed_at FROM seals WHERE subject = 'events' ORDER BY number DESC LIMIT 1"
+    )
+    oldest: datetime | None = await connection.fetchval(
+        "SELECT min(e.created_at) FROM tenants t CROSS JOIN LATERAL (SELECT created_at FROM events "
+        "WHERE tenant_id = t.id AND created_at > $1 ORDER BY created_at LIMIT 1) AS e "
+        "WHERE t.mode = 'live'",
+        sealed_at or EPOCH,
+    )
+    return 0.0 if oldest is None else max(0.0, time.time() - oldest.timestamp())
 
 
 async def read(connection: Connection) -> Health:
