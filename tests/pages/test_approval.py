@@ -135,7 +135,7 @@ async def test_an_old_log_in_gives_the_password_once_more(
 
 
 @pytest.mark.parametrize(
-    ("then", "shown"), [("cancel", "Ended"), ("suspend", "Paused"), ("charge", "Used")]
+    ("then", "shown"), [("cancel", "Ended"), ("suspend", "Paused"), ("charge", "Used up")]
 )
 async def test_the_sandbox_customer_approves_and_what_may_come_of_it(
     visitors: Visitors, shop: Merchant, then: str, shown: str

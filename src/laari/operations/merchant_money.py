@@ -210,7 +210,8 @@ ADD_BANK = Operation(
     done="The bank account is saved. It is used after 48 hours.",
     about="""Show a merchant's bank accounts, or add one.
 
-    It is used after 48 hours. Its owners get a notice.
+    In live mode it is used after 48 hours, and its owners get a notice. In a sandbox the first one
+    is used at once.
     """,
 )
 

@@ -2,8 +2,8 @@
 
 A command changes a setting by `write_setting`, which adds the entry too. The database refuses a
 changed setting without one (`journal_change` in 0001_schema.sql); of code that is not a command it
-writes the entry itself. Creates, charges and the customers' own payments are not in the journal:
-they have events and saved responses.
+writes the entry itself. Creates, charges by programs and the customers' own payments are not in the
+journal: they have events and saved responses.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
 """Applications of merchants to go live, and the operator's decision.
 
-A merchant goes live only by an approval, which makes the live tenant. Its own people choose the
-mode of the credentials then. The operator can do both in one step
+A merchant that signed up goes live only by an approval, which makes the live tenant. Its own people
+choose the mode of the credentials then. One that the operator creates is approved from the
+start. The operator can do both in one step
 (`laari.rules.merchants.merchant_settings`).
 """
 

@@ -22,7 +22,8 @@ from laari.store.reads.people.memberships import Member
 
 ROLES: dict[MerchantRole, str] = {
     "owner": "Everything, also people and ownership",
-    "manager": "Everything except people, bank details and the mode",
+    "manager": "Everything except people, bank details, the mode, the public name and the "
+    "application",
     "accountant": "Reads and exports, changes nothing",
     "cashier": "Payment links and sales of one till",
 }
