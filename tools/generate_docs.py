@@ -176,8 +176,8 @@ ADVICE: dict[tuple[str, int], str] = {
     ("refund_exceeds_payment", 409): "The message has the amount that is left.",
     ("insufficient_merchant_balance", 409): "The message has the missing amount. Refund less, or "
     "wait for more payments.",
-    ("payout_not_possible", 409): "Nothing is available, payouts are paused, or another payout "
-    "came first: the message has the reason.",
+    ("payout_not_possible", 409): "Nothing is available, or another payout came first: the "
+    "message has the reason.",
     ("payout_conflict", 409): "It was returned or cancelled, or is settled already: read it. A "
     "settled payout can still be returned, once.",
     ("payment_request_not_cancellable", 409): "It has ended, or the customer is paying now.",
