@@ -25,6 +25,7 @@ from laari.rules.banking.payouts import RequestPayout
 from laari.rules.banking.waiting_movements import PERMISSIONS
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.banking.withdrawals import RequestWithdrawal
+from laari.rules.merchants.payout_terms import ChangePayoutTerms
 
 # The commands of each operation about money.
 COMMANDS: dict[str, tuple[Any, ...]] = {
@@ -43,6 +44,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "payout.cancel": (CancelRun, CancelPayout),
     "payout.settle": (AnswerPayout,),
     "payout.return": (AnswerPayout,),
+    "payout.terms": (ChangePayoutTerms,),
     "bank.import": (BeginImport, ImportLine),
     "bank.assign": (AssignLine,),
     "bank.return": (SendLineBack,),
@@ -67,6 +69,6 @@ def test_an_operation_needs_what_its_commands_check(name: str) -> None:
 def test_every_operation_about_money_is_compared() -> None:
     about = {each.name for each in OPERATIONS if each.group in ABOUT_MONEY}
     assert about - COMMANDS.keys() == set()
-    assert named("merchant.bank").needs == AddBankAccount.for_merchants
+    assert named("merchant.bank").needs == AddBankAccount.own_permission
     for name in ("movement.confirm", "movement.refuse"):  # the kind of the movement decides
         assert named(name).needs in PERMISSIONS.values()

@@ -317,16 +317,16 @@ async def test_the_float_shows_a_day_of_the_books(finance: Desk) -> None:
 
 async def test_fees_are_swept_once(service: Service, finance: Desk) -> None:
     await paid_shop(service, 30_000, fee_bps=1_000)
-    last = finance.get("/float").text.split('name="last" value="')[1].split('"')[0]
+    seen = finance.moved("/float")
     for amount in ("", "x", "0", "-1"):
-        assert finance.send("/float/sweep", "", amount=amount, last=last).status_code == 422
-    assert finance.send("/float/sweep", "", amount="999999999", last=last).status_code == 409
-    assert finance.send("/float/sweep", "", amount="1").status_code == 409
-    assert "sweep is recorded" in finance.send("/float/sweep", "", amount="1.50", last=last).text
-    again = finance.send("/float/sweep", "", amount="1.50", last=last)
+        assert finance.send("/float/sweep", "", amount=amount, moved=seen).status_code == 422
+    assert finance.send("/float/sweep", "", amount="999999999", moved=seen).status_code == 409
+    assert finance.send("/float/sweep", "", amount="1", moved="x").status_code == 409
+    assert "sweep is recorded" in finance.send("/float/sweep", "", amount="1.50", moved=seen).text
+    again = finance.send("/float/sweep", "", amount="1.50", moved=seen)
     assert again.status_code == 409
     assert "decide again" in again.text
-    rows = service.execute("SELECT amount FROM fee_sweeps WHERE number = $1", int(last) + 1)
+    rows = service.execute("SELECT amount FROM fee_sweeps ORDER BY number DESC LIMIT 1")
     assert [row["amount"] for row in rows] == [150]
 
 

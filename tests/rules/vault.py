@@ -74,7 +74,7 @@ class Vault:
             "account_owners": lambda: AccountOwner(
                 "Aisha", "live", None if key in WALLETS else f"mer_{key}", ()
             ),
-            "earned_fees": lambda: EarnedFees(BALANCE, 0),
+            "earned_fees": lambda: EarnedFees(BALANCE, 0, 0),
             "balances": lambda: self.of_tenant(key),
             "dues": lambda: Due(self.of_tenant(key[0]), 0, self.now, "1:1:"),
             "last_withdrawals": lambda: max(

@@ -45,7 +45,7 @@ from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
 from tests.logins import password_link, set_password, use_link
 from tests.making import NewMerchant, make_customer, make_merchant
-from tests.people import decided
+from tests.people import RefusedError, decided
 
 PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
 
@@ -206,7 +206,8 @@ async def test_invitations_are_written_without_their_link(connection) -> None:
     assert made["object_id"] == f"{shop.merchant.id} new@shop.mv"
     assert (made["before"], made["after"]["role"]) == (None, "manager")
     assert await people.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
-    assert not await people.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
+    with pytest.raises(RefusedError, match="no open invitation"):
+        await people.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
     [ended] = await entries(connection, "invitation.withdraw")
     assert (ended["before"], ended["after"]) == (made["after"], None)
     assert token not in str(await connection.fetch("SELECT * FROM journal"))

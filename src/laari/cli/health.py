@@ -89,7 +89,7 @@ async def volume_command(
     if len(rows) > volume.MOST:
         raise LaariError("these days have too many rows: choose fewer days")
     if out is not None:
-        from laari.edge.pages.operator.wallet_money import volume_csv  # noqa: PLC0415  # loads slowly
+        from laari.edge.pages.operator.volume_file import volume_csv  # noqa: PLC0415  # loads slowly
 
         write_new(out, volume_csv(mode, rows))
     return [

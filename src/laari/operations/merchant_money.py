@@ -202,7 +202,7 @@ def _add_bank(actor: Actor, tenant: Tenant, holder: str, bank: str, number: str)
 
 ADD_BANK = Operation(
     "merchant.bank",
-    needs=AddBankAccount.for_merchants,
+    needs=AddBankAccount.own_permission,
     subject=TENANT,
     fields=BANK_FIELDS,
     run=command(_add_bank),

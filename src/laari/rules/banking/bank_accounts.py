@@ -27,7 +27,7 @@ from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
-from laari.rules.people.present_roles import lacks_now
+from laari.rules.present_roles import lacks_now
 from laari.rules.records.bank_accounts import SHOWN_DIGITS, AccountOwner, BankAccount, BankDetails
 from laari.rules.records.messages import MessageKind
 from laari.rules.records.second_person import PendingMovement
@@ -147,7 +147,7 @@ class AddBankAccount(Controlled[BankAccount]):
     """
 
     permission = "wallets.move"
-    for_merchants: ClassVar[Permission] = "bank.manage"  # owners, and admins of the operator
+    own_permission: ClassVar[Permission] = "bank.manage"  # of a merchant: owners, and admins
     actor: Actor
     owner: int
     details: BankDetails
@@ -174,7 +174,7 @@ class AddBankAccount(Controlled[BankAccount]):
         owner = world.account_owners.get(self.owner)
         if owner is None or owner.merchant_id is None:
             return no_owner()
-        return lacks_now(world, self.actor, owner.merchant_id, self.for_merchants)
+        return lacks_now(world, self.actor, owner.merchant_id, self.own_permission)
 
     def prepare(self, world: World) -> Prepared[BankAccount] | BankAccount | Refusal:
         refusal = not_valid(self.details)

@@ -23,7 +23,7 @@ from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionEr
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission
-from laari.rules.people.present_roles import lacks_now
+from laari.rules.present_roles import lacks_now
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.ledger import Transfer
 from laari.rules.records.payouts import BankOrder, Due, Payout, PayoutTerms

@@ -142,13 +142,13 @@ class Controlled(Command[T | PendingMovement]):
             if asked.always or waits(asked.amount, known.alone, above):
                 waiting = wait(world, self.actor, asked)
                 if not isinstance(waiting, Refusal):
-                    _count(world, counted)
+                    _count(world, self.actor, counted)
                 return waiting
             counted = replace(counted, alone=counted.alone + abs(asked.amount))
         booked = prepared.book()
         if isinstance(booked, Refusal):
             return booked
-        _count(world, counted)
+        _count(world, self.actor, counted)
         return booked.result
 
 
@@ -174,7 +174,7 @@ def count_alone(world: World, actor: Actor, amount: int) -> bool:
         return True
     counted = _with_amount(world, actor, amount)
     if counted is not None:
-        _count(world, counted)
+        _count(world, actor, counted)
     return counted is not None
 
 
@@ -187,7 +187,10 @@ def needs_day(needs: Needs, actor: Actor) -> None:
     needs.lock(World.person_days, person(actor))
 
 
-def _count(world: World, counted: PersonDay) -> None:
+def _count(world: World, actor: Actor, counted: PersonDay) -> None:
+    """Only of the operator's people: owners and customers enter bank accounts too."""
+    if not actor.is_operator:
+        return
     known = world.person_days.get(counted.person)
     save = world.person_days.add if known is None else world.person_days.change
     save(counted.person, counted)

@@ -2,9 +2,10 @@
 
 from datetime import date, timedelta
 
-from laari.edge.pages.csv_files import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
+from laari.edge.pages.csv_files import csv_reply
 from laari.edge.pages.operator.forms import chosen_form, plain_form
 from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.operator.volume_file import volume_csv
 from laari.edge.pages.person import long
 from laari.edge.pages.request import FormProblem
 from laari.edge.pages.routes import PageRoute, Routes
@@ -15,10 +16,8 @@ from laari.rules.banking.second_person import is_same_person
 from laari.rules.banking.waiting_movements import PERMISSIONS
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
-from laari.rules.money import rufiyaa
 from laari.rules.records.second_person import PendingMovementKind
 from laari.rules.records.tenants import MODES, Mode
-from laari.store.reads.figures import Figures
 from laari.store.reads.money import movement_lists, volume
 from laari.store.reads.money.movement_lists import Waiting
 from laari.store.reads.money.volume import MerchantDay
@@ -93,20 +92,6 @@ async def export_volume(request: OperatorRequest) -> Reply:
     if len(rows) > volume.MOST:
         return await show_volume(request)
     return csv_reply(f"laari-{mode}-{first}-{last}.csv", volume_csv(mode, rows))
-
-
-def volume_csv(mode: Mode, rows: list[MerchantDay]) -> bytes:
-    lines = [["day", "mode", "merchant_id", "merchant", *Figures._fields, "net"]]
-    for row in rows:
-        sums = row.figures
-        lines.append(
-            [
-                *(str(row.day), mode, row.merchant_id, guarded(row.merchant_name)),
-                *(str(sums.payments), rufiyaa(sums.gross), rufiyaa(sums.fees), str(sums.refunds)),
-                *(rufiyaa(sums.refunded), rufiyaa(sums.net)),
-            ]
-        )
-    return (BYTE_ORDER_MARK + csv_text(lines)).encode()
 
 
 ROUTES: Routes = [

@@ -1,15 +1,12 @@
 """Reusable links: made, shown to print or send, and ended."""
 
-from datetime import datetime
-
 from laari.edge import codes
-from laari.edge.pages.dashboard.by_hand.typed import read_amount
+from laari.edge.pages.dashboard.by_hand.typed import read_amount, read_moment
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import RefusedForm, read_count
+from laari.edge.pages.request import read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.calendar import MALDIVES
 from laari.rules.limits.payments import MAX_PAYMENT_AMOUNT
 from laari.rules.merchants.links import CreateReusableLink, EndReusableLink
 from laari.rules.records.merchants import ReusableLink
@@ -34,7 +31,7 @@ async def show_list(request: DashboardRequest) -> Reply:
 
 async def create(request: DashboardRequest) -> Reply:
     amount = _amount(request.form)
-    ends_at = _end(request.form)
+    ends_at = read_moment(request.form, "ends_at", "The end")
     title = request.form.get("title", "").strip()
     count = read_count(request.form.get("count", ""))
     command = CreateReusableLink(
@@ -49,16 +46,6 @@ def _amount(form: dict[str, str]) -> int | None:
     if not form.get("amount", "").strip():
         return None
     return read_amount(form, "amount", "The amount", MAX_PAYMENT_AMOUNT)
-
-
-def _end(form: dict[str, str]) -> datetime | None:
-    written = form.get("ends_at", "").strip()
-    if not written:
-        return None
-    try:
-        return datetime.fromisoformat(written).replace(tzinfo=MALDIVES)
-    except ValueError:
-        raise RefusedForm(400, "The end must be a day and a time.") from None
 
 
 async def show(request: DashboardRequest) -> Reply:

@@ -2,8 +2,10 @@
 
 import secrets
 from collections.abc import Mapping
+from datetime import datetime
 
 from laari.edge.pages.request import RefusedForm
+from laari.rules.calendar import read_timestamp
 from laari.rules.money import money_text, read_rufiyaa
 
 
@@ -24,8 +26,21 @@ def read_amount(form: Mapping[str, str], name: str, words: str, most: int) -> in
 
 
 def read_deadline(form: Mapping[str, str]) -> dict[str, object]:
-    """The field `expires_at`, if it is filled in. Browsers omit the seconds if they are zero."""
-    deadline = form.get("expires_at", "").strip()
-    if not deadline:
-        return {}
-    return {"expires_at": f"{deadline}:00" if deadline.count(":") == 1 else deadline}
+    """The field `expires_at`, if it is filled in."""
+    deadline = _moment(form, "expires_at")
+    return {"expires_at": deadline} if deadline else {}
+
+
+def read_moment(form: Mapping[str, str], name: str, words: str) -> datetime | None:
+    """The moment of a field, in Maldives time unless it says an offset; None if it is empty."""
+    written = _moment(form, name)
+    moment = read_timestamp(written) if written else None
+    if written and moment is None:
+        raise RefusedForm(400, f"{words} must be a day and a time.")
+    return moment
+
+
+def _moment(form: Mapping[str, str], name: str) -> str:
+    """Browsers omit the seconds if they are zero."""
+    written = form.get(name, "").strip()
+    return f"{written}:00" if written.count(":") == 1 else written
