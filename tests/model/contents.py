@@ -118,7 +118,7 @@ class Contents:
             if self.sometimes(5):
                 query["bill_number"] = self.pick(("0017", "17"))
             if operation == "list_payments" and self.sometimes(5):
-                query["reference"] = self.pick(REFERENCES).strip()
+                query["reference"] = self.pick((*REFERENCES, "", " \u200b")).strip()
             for bound in ("created_from", "created_to"):
                 if self.sometimes(6):
                     query[bound] = self.at(state, tenant, self.pick(SINCE))

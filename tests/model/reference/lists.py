@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.model.reference import authorizations, payments, requests, shapes
-from tests.model.reference.fields import invalid
+from tests.model.reference.fields import REFERENCE, invalid
 from tests.model.reference.state import Answer, Position
 from tests.model.reference.steps import Step
 from tests.model.reference.unknowns import cursor_of
@@ -55,6 +55,8 @@ def _matches(step: Step, row: Any) -> bool:
 
 def list_payments(step: Step) -> Answer:
     """Rows that are returned and overdue are marked, and only those."""
+    if "reference" in step.call.query:
+        REFERENCE(step.call.query["reference"], "reference")  # a blank one is refused
     own = [row for row in step.state.payments.values() if row.tenant == step.tenant]
     return page(
         step,

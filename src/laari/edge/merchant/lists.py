@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -98,7 +99,13 @@ AFTER = Field(
 )
 CREATED_FROM = _bound("created_from", "Created at or after this time.")
 CREATED_TO = _bound("created_to", "Created before this time.")
-REFERENCE = described(text("reference", 100), "The exact reference: at most one payment has it.")
+# Refused if blank: a shop with an empty variable would take the first payment of all for its own.
+REFERENCE = replace(
+    described(
+        text("reference", 100, required=True), "The exact reference: at most one payment has it."
+    ),
+    required=False,
+)
 TERMINAL_LABEL = described(text("terminal_label", 10), "The exact label.")
 BILL_NUMBER = described(
     text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET),
