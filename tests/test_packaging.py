@@ -3,7 +3,10 @@
 import os
 import re
 import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -53,3 +56,25 @@ def test_the_health_check_asks_whether_the_service_takes_requests() -> None:
     port = re.search(r'^CMD \["serve".*"--port", "(\d+)"\]$', IMAGE, re.MULTILINE)
     assert port
     assert port[1] == "8000"
+
+
+class _Ready(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:  # noqa: N802
+        self.send_response(200 if self.path == "/readyz" else 404)
+        self.end_headers()
+
+
+def test_the_health_check_passes_by_a_proxy_of_the_environment() -> None:
+    with HTTPServer(("127.0.0.1", 0), _Ready) as service:
+        Thread(target=service.serve_forever, daemon=True).start()
+        script = (ROOT / "packaging/laari-ready").read_text()
+        ended = subprocess.run(
+            [sys.executable, "-c", script.replace(":8000/", f":{service.server_port}/")],
+            # Nothing listens there.
+            env={"http_proxy": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        service.shutdown()
+    assert (ended.returncode, ended.stderr) == (0, "")
