@@ -1,5 +1,6 @@
 """Opens the service for a command: starts the engine, loads the key, checks the schema."""
 
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from laari.store.merchants.installation import prove_master_key
 from laari.store.postgres.migrate import check, migrate, schema_version
 from laari.store.postgres.pool import check_writable
 from laari.store.secrets import KEY_FILE, load_master_key
+
+log = logging.getLogger(__name__)
 
 # What opening may do to the database; "upgrade" includes "create".
 Change: TypeAlias = Literal["nothing", "create", "upgrade"]
@@ -52,7 +55,9 @@ async def open_service(settings: Settings, change: Change = "nothing") -> AsyncI
     """Opens the service. Raises an error if the schema or the key does not match."""
     with open_engine(settings, create=change != "nothing") as service:
         if change == "upgrade" or (change == "create" and await schema_version(service.dsn) == 0):
-            await upgrade(service)
+            before, after = await upgrade(service)
+            if 0 < before < after:  # a new database is not worth a line
+                log.info("schema upgraded from %d to %d", before, after)
             await check_writable(service.dsn)
         else:
             await check(service.dsn)
