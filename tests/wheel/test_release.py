@@ -91,7 +91,7 @@ def test_a_link_to_a_guide_becomes_its_place_in_the_service(written: str, shown:
 
 
 def test_the_license_of_postgresql_has_the_owners_that_its_files_name(tmp_path: Path) -> None:
-    header = tmp_path / "include/postgresql/server/postgres.h"
+    header = tmp_path / "include/postgresql/server/c.h"
     header.parent.mkdir(parents=True)
     header.write_text(
         "/*\n * Portions Copyright (c) 1996-2025, One\n * Portions Copyright (c) 1994, Two\n */"
