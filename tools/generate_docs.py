@@ -312,7 +312,9 @@ Each column of the database is one of these. [The audit](audit.md) explains the 
   the database opens nothing.
 - **Not covered:** a change is not found, for the reason that is named.
 
-A deleted row is found too, if the table does not say otherwise.
+A deleted row is found too, if the table does not say otherwise. So is a row that somebody adds to a
+table with a value that is sealed, kept, computed or in the journal. Several rows that agree with
+each other may not be: [what an attacker can do](audit.md#what-an-attacker-can-do).
 """
 
 _WAYS = {"sealed": "Sealed", "kept": "Kept", "journal": "Journal", "keyed": "Master key"}
@@ -337,6 +339,12 @@ def _coverage_of(table: Covered) -> Iterator[str]:
         yield f"- A change between {states} leaves no trace."
     if table.deleted:
         yield f"- A deleted row is not noticed. {table.deleted}"
+    if table.added_named:
+        kinds = ", ".join(f"`{kind}`" for kind in table.added_named.split())
+        yield f"- An added row is named by {kinds}."
+    if table.added:
+        some = "Some added rows are" if table.added_named else "An added row is"
+        yield f"- {some} not noticed. {table.added}"
 
 
 def coverage_page() -> str:

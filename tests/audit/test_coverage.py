@@ -13,7 +13,7 @@ import pytest_asyncio
 from laari.rules.world import REGISTRY, World
 from laari.store.audit import CHECKS
 from laari.store.audit.chain import verify_links, verify_rows
-from laari.store.audit.coverage import Column, Covered, columns_of
+from laari.store.audit.coverage import Column, Covered, checks_of_added, columns_of
 from laari.store.audit.covered import TABLES
 from laari.store.audit.difference import Check
 from laari.store.audit.report import settle, statement
@@ -111,11 +111,18 @@ def test_every_check_that_is_declared_runs() -> None:
         if column.kind not in ("open", "keyed")
         for kind in column.by.split()
     }
+    for table in TABLES.values():
+        named |= checks_of_added(table)
     assert named <= KINDS
 
 
 def test_every_reason_is_a_sentence() -> None:
-    reasons = {reason for table in TABLES.values() for reason in table.open}
+    reasons = {
+        reason
+        for table in TABLES.values()
+        for reason in (*table.open, table.deleted, table.added)
+        if reason
+    }
     assert [reason for reason in reasons if not re.fullmatch(r"[A-Z].*\.", reason)] == []
 
 
@@ -337,3 +344,81 @@ async def test_a_row_that_is_deleted_is_named(
         await tampering.execute(f"DELETE FROM {name} WHERE ctid = '{ctid}'")
         assert await named_by(tampering, name, kinds), ctid
         await transaction.rollback()
+
+
+# What says which checks name an added row.
+STATES = {
+    "transfers": "kind",
+    "transactions": "status",
+    "events": "type",
+    "record_changes": "record",
+    "journal": "object_type",
+}
+
+
+async def add_another(
+    connection: asyncpg.Connection, tables: Tables, table: str, ctid: str, tid: str
+) -> str | None:
+    """Adds a row like this one, of this transaction: the next seal would cover it.
+
+    It differs only as far as the unique indexes need, first in their last column. None if there
+    can be one row only.
+    """
+    columns = tables.columns[table]
+    values = {name: f"r.{name}" for name in columns}
+    if table in SUBJECTS:
+        values["xid"] = "pg_current_xact_id()::text::bigint"
+    if "tid" in columns:
+        values["tid"] = tid
+    loosen, changed = "", set[str]()
+    while True:
+        sql = (
+            f"{loosen}INSERT INTO {table} ({', '.join(values)}) OVERRIDING SYSTEM VALUE "
+            f"SELECT {', '.join(values.values())} FROM {table} r WHERE ctid = '{ctid}'"
+        )
+        try:
+            async with connection.transaction():
+                await connection.execute(sql)
+            return sql
+        except asyncpg.UniqueViolationError as error:
+            indexed = await connection.fetch(
+                "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass "
+                "AND attnum > 0 ORDER BY attnum DESC",
+                error.constraint_name,
+            )
+            left = [each[0] for each in indexed if each[0] not in changed]
+            if not left or left[0] not in columns:  # an expression: there is one row only
+                return None
+            changed.add(left[0])
+            values[left[0]] = VALUES[columns[left[0]]][0][-1].format(f"r.{left[0]}")
+        except asyncpg.CheckViolationError:
+            loosen = await loosening(connection, table)
+
+
+ADDED = [name for name, table in TABLES.items() if checked(table) and checks_of_added(table)]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("name", ADDED)
+async def test_a_row_that_is_added_is_named(
+    tampering: asyncpg.Connection, tables: Tables, name: str
+) -> None:
+    """One of each state, with the same reference of a transaction and with another."""
+    columns, table = tables.columns[name], TABLES[name]
+    state = STATES.get(name) or ("status" if "status" in columns else "ctid IS NULL")
+    named, unnamed = [], []
+    for (ctid,) in await tampering.fetch(
+        f"SELECT DISTINCT ON ({state}) ctid::text FROM {name} ORDER BY {state}, ctid DESC"
+    ):
+        for tid in ("r.tid", "r.tid || 'x'") if "tid" in columns else ("",):
+            transaction = tampering.transaction()
+            await transaction.start()
+            sql = await add_another(tampering, tables, name, ctid, tid)
+            if sql is not None:
+                found = await named_by(tampering, name, checks_of_added(table))
+                (named if found else unnamed).append(sql)
+            await transaction.rollback()
+    if table.added:
+        assert named if table.added_named else not named
+    else:
+        assert unnamed == []

@@ -193,6 +193,9 @@ def test_a_note_names_its_author() -> None:
     assert [(each.author, each.text, each.time) for each in book.notes] == [
         (SUPPORT.name, "Called", NOW)
     ]
+    entry = book.entries[-1]
+    assert (entry.action, entry.actor_name, entry.time) == ("customer.note", SUPPORT.name, NOW)
+    assert "Called" not in str(entry.after)
 
 
 @pytest.mark.parametrize(

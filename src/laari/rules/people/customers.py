@@ -1,13 +1,15 @@
 """What operators keep about customers: notes, languages, and the log-in of a sandbox customer."""
 
+import hashlib
 from dataclasses import dataclass
 from uuid import UUID
 
 from msgspec.structs import replace
 
+from laari.rules import ids
 from laari.rules.actors import Actor, is_themselves
 from laari.rules.command import Command
-from laari.rules.journal import Act, write_setting
+from laari.rules.journal import Act, note, write_setting
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import no_log_in
@@ -34,9 +36,24 @@ class AddNote(Command[CustomerNote]):
             return refusal
         if world.customers.get(self.customer_id) is None:
             return no_log_in(CustomerId(self.customer_id))
-        note = CustomerNote(self.customer_id, world.now, self.actor.name, self.text)
-        world.customer_notes.append(note)
-        return note
+        return add_note(world, self.actor, self.customer_id, self.text)
+
+
+def add_note(world: World, actor: Actor, customer_id: UUID, text: str) -> CustomerNote:
+    """Adds a note with its entry, which has a digest: not everybody who reads it may see notes."""
+    added = CustomerNote(customer_id, world.now, actor.name, text)
+    world.customer_notes.append(added)
+    note(
+        world,
+        Act(actor, "customer.note"),
+        "customer_note",
+        ids.show_id(ids.CUSTOMER, customer_id),
+        merchant_id=None,
+        mode=None,
+        before=None,
+        after={"text_digest": hashlib.sha256(text.encode()).hexdigest()},
+    )
+    return added
 
 
 @dataclass(frozen=True, slots=True)

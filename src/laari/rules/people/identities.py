@@ -18,9 +18,10 @@ from laari.rules.calendar import read_date
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, remove_setting, write_setting
 from laari.rules.needs import Needs
+from laari.rules.people.customers import add_note
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import no_log_in
-from laari.rules.records.people import CustomerId, CustomerIdentity, CustomerNote
+from laari.rules.records.people import CustomerId, CustomerIdentity
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 
@@ -151,9 +152,7 @@ class CompareIdentity(Command[bool]):
         fits = _letters(self.said) == _letters(truth)
         result = "Caller verified" if fits else "Caller NOT verified"
         text = f"{result}: asked for the {FACTS[self.fact]}."
-        world.customer_notes.append(
-            CustomerNote(self.customer_id, world.now, self.actor.name, text)
-        )
+        add_note(world, self.actor, self.customer_id, text)
         return fits
 
 

@@ -50,6 +50,10 @@ class Covered(NamedTuple):
 
     Names are separated by spaces. `traceless` are states that leave no trace: a change from one of
     them to another is not found. `deleted` says why a deleted row is not noticed.
+
+    A seal does not show that somebody adds a row: it would be sealed as well. `added_named` are the
+    checks of a sealed table that name it; of other tables those of the columns do. `added` says why
+    an added row, or one of some of its states, is not noticed.
     """
 
     sealed: str = ""
@@ -60,6 +64,8 @@ class Covered(NamedTuple):
     open: Mapping[str, str] = {}
     traceless: str = ""
     deleted: str = ""
+    added_named: str = ""
+    added: str = ""
 
 
 class Column(NamedTuple):
@@ -83,6 +89,17 @@ def columns_of(table: Covered) -> Iterator[Column]:
     for kind, by, names in ways:
         for name in names.split():
             yield Column(name.removeprefix("#"), kind, by)
+
+
+def checks_of_added(table: Covered) -> set[str]:
+    """The kinds of checks that name a row that somebody adds."""
+    kinds = {
+        kind
+        for column in columns_of(table)
+        if column.kind in ("kept", "journal", "derived")
+        for kind in column.by.split()
+    }
+    return kinds - {"sealed_rows", "sealed_deliveries"} | {*table.added_named.split()}
 
 
 def setting_kind(journal: Journal) -> str:

@@ -17,6 +17,7 @@ TABLES = {
     "bank_accounts": Covered(
         sealed="id tenant_id account holder bank account_number created_at effective_at "
         "actor_kind actor_name xid",
+        added_named="added_row",
     ),
     "payout_terms": Covered(
         journal=Journal.of(PAYOUT_TERMS, "r.tenant_id::text", "tenant_id"),
@@ -82,7 +83,9 @@ TABLES = {
         ),
     ),
     "person_days": Covered(kept=Kept("person", "person day alone movements")),
-    "record_changes": Covered(sealed="id record key before after xid"),
+    "record_changes": Covered(
+        sealed="id record key before after xid", added_named="record_history kept_record"
+    ),
     "till_closings": Covered(
         kept=Kept(
             "id",

@@ -72,10 +72,12 @@ TABLES = {
     "refunds": Covered(
         sealed="id tenant_id payment_id amount reason note actor_kind actor_name tid created_at "
         "xid",
+        added_named="refund_payment refund_event refund_transfer",
     ),
     "saved_responses": Covered(
         derived={"saved_response": "tenant_id status code body resource_id"},
         deleted="Responses are purged after 24 hours.",
+        added="A request with its key gets the response of another one, and moves no money.",
         open={
             _REPLAY: "operation key fingerprint completed_at",
             _SHOWN_ONLY: "replays last_replayed_at",
@@ -83,12 +85,19 @@ TABLES = {
     ),
     "transfers": Covered(
         sealed="id kind debit_account credit_account amount payment_id tid created_at xid",
+        added_named="transaction transaction_twice event_transaction payout_transfer payout_fee "
+        "fund_movement fee_sweep unallocated bank_line",
     ),
     "transactions": Covered(
         sealed="tid account recorded time type name details amount status failure unpaid_id xid",
+        added_named="transaction",
+        added="A failed attempt to pay moves no money.",
     ),
     "topup_slips": Covered(derived={"topup_slip": "mode tid", "sealed_rows": "slip"}),
-    "events": Covered(sealed="id tenant_id type object_id created_at body xid"),
+    "events": Covered(
+        sealed="id tenant_id type object_id created_at body xid",
+        added_named="payment_event request_event authorization_event payout_event event_twice",
+    ),
     "seals": Covered(
         derived={
             "seal_mac seal_chain": "number subject from_xid from_key upto_xid upto_key row_count "
@@ -120,5 +129,7 @@ TABLES = {
         sealed="id time actor_kind actor_name actor_role action object_type object_id "
         "merchant_id mode before after reason xid",
         open={"Addresses are removed after a while.": "address"},
+        added_named="setting_history added_row",
+        added="An action without a setting, such as a refund, has no row for its entry.",
     ),
 }

@@ -35,7 +35,9 @@ TABLES = {
         journal=Journal.of(TENANT, "r.id::text", "id"),
         open={"Only a sandbox's clock can be moved.": "clock_offset_seconds"},
     ),
-    "fee_history": Covered(sealed="recorded merchant_id since fee_bps fee_fixed xid"),
+    "fee_history": Covered(
+        sealed="recorded merchant_id since fee_bps fee_fixed xid", added_named="added_row"
+    ),
     "scheduled_fees": Covered(
         journal=Journal.of(
             SCHEDULED_FEES,
@@ -131,7 +133,9 @@ TABLES = {
             TRUSTED_PERSON, "'cus_' || encode(uuid_send(r.customer_id), 'hex')", "customer_id"
         ),
     ),
-    "customer_notes": Covered(sealed="id customer_id time author text xid"),
+    "customer_notes": Covered(
+        sealed="id customer_id time author text xid", added_named="added_row"
+    ),
     "wallets": Covered(
         journal=Journal.of(WALLET, "r.account::text", "account"),
         derived={
@@ -140,7 +144,9 @@ TABLES = {
         },
         open={"Only a sandbox's clock can be moved.": "counted_offset_seconds"},
     ),
-    "wallet_freezes": Covered(sealed="recorded account time action reason silent xid"),
+    "wallet_freezes": Covered(
+        sealed="recorded account time action reason silent xid", added_named="added_row"
+    ),
     "sandbox_periods": Covered(
         derived={"sandbox_period": "unit start spent"},
         deleted="It is about a sandbox only.",

@@ -82,8 +82,9 @@ CHECKS = [
             FROM payouts p JOIN transfers t ON t.id = p.cancelled_transfer_id WHERE p.fee > 0
         ) e (tid, debit, credit, amount)
         FULL JOIN (
-            SELECT tid, debit_account, credit_account, amount FROM transfers
-            WHERE kind = 'payout_fee'
+            -- A second transfer of the same fee changes the sum.
+            SELECT tid, debit_account, credit_account, sum(amount) FROM transfers
+            WHERE kind = 'payout_fee' GROUP BY tid, debit_account, credit_account
         ) f (tid, debit, credit, amount) ON f.tid = e.tid
         WHERE (e.debit, e.credit, e.amount) IS DISTINCT FROM (f.debit, f.credit, f.amount)""",
     ),

@@ -13,6 +13,7 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.store.audit import (
+    added_rows,
     balances,
     bodies,
     changed_records,
@@ -42,6 +43,7 @@ _PARTS = (
     balances,
     periods,
     changed_records,
+    added_rows,
     events,
     parties,
     refunds,
