@@ -138,6 +138,16 @@ def test_in_any_order_one_change_is_open_and_its_journal_is_complete(steps: list
             assert json.decode(entries[-1].after) == json.decode(json.encode(state(record)))
 
 
+@pytest.mark.parametrize("changed", [{"new_value": "7770000"}, {"customer_id": UUID(int=8)}])
+def test_a_code_proves_the_contact_that_got_it(changed: dict[str, Any]) -> None:
+    book = Book()
+    change = book.run(request())
+    book.changes[change.id] = replace(change, **changed)
+    refused = book.run(confirm())
+    assert isinstance(refused, Refusal)
+    assert "code is wrong" in refused.message
+
+
 def test_a_wrong_code_is_refused_and_counts() -> None:
     book = Book()
     book.run(request())

@@ -215,10 +215,12 @@ def test_wrong_codes_count_and_end_it() -> None:
     assert nothing(made)
 
 
-def test_a_code_is_of_its_request_its_number_and_its_time() -> None:
+def test_a_code_is_of_its_request_what_was_given_and_its_time() -> None:
     signup, code = waiting()
     for changed in (
         replace(signup, mobile="7779999"),
+        replace(signup, name="Ali B"),
+        replace(signup, password_hash="another"),
         replace(signup, expires_at=NOW),
         replace(signup, code_digest=KEYS.digest("sign-up-code", f"other 7770000 {code}")),
     ):

@@ -152,7 +152,12 @@ async def test_a_sign_up_proves_the_number_that_got_the_code(people: People) -> 
     finish = FinishSignUp(OPERATOR, customer_signups.of_request(MASTER, TOKEN), TOKEN, code)
     with pytest.raises(RefusedError):
         await decided(connection, finish, NOW)
-    await connection.execute("UPDATE customer_signups SET mobile = '7775555', attempts = 0")
+    await connection.execute(
+        "UPDATE customer_signups SET mobile = '7775555', password_hash = 'mine', attempts = 0"
+    )
+    with pytest.raises(RefusedError):
+        await decided(connection, finish, NOW)
+    await connection.execute("UPDATE customer_signups SET password_hash = 'hash', attempts = 0")
     assert (await decided(connection, finish, NOW)).mobile == "7775555"
 
 

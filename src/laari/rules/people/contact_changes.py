@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Protocol, get_args
 from uuid import UUID
 
+from msgspec import json
 from msgspec.structs import replace
 
 from laari.rules import ids
@@ -63,8 +64,10 @@ class HasContacts(Protocol):
     def email(self) -> str | None: ...
 
 
-def code_digest(world: World, change_id: UUID, code: str) -> bytes:
-    return world.digest("contact-code", f"{change_id} {code}")
+def code_digest(world: World, change: ContactChange, code: str) -> bytes:
+    """Of the new contact too: the code proves no other that is put into the row."""
+    bound = (change.id, change.customer_id, change.contact, change.new_value, code)
+    return world.digest("contact-code", json.encode(bound).decode())
 
 
 def taken(contact: ContactKind) -> str:
@@ -136,9 +139,11 @@ class RequestContactChange(Command[ContactChange]):
             lost=self.lost,
             requested_at=world.now,
             requested_by=self.actor.name,
-            code_digest=None if code is None else code_digest(world, change_id, code),
+            code_digest=None,
             code_expires_at=expires_at,
         )
+        if code is not None:
+            change = replace(change, code_digest=code_digest(world, change, code))
         act = Act(self.actor, "contact_change.request", self.reason)
         world.open_contact_changes[self.customer_id, self.contact] = change_id
         write_setting(world, World.contact_changes, change, act, mode=customer.mode)
@@ -223,7 +228,7 @@ class ConfirmContactChange(OnOpenChange):
         if change.attempts >= CONTACT_CODE_ATTEMPTS or _is_expired(world, change):
             message = "The code no longer works: cancel the change and request it again."
             return refuse("conflict", message)
-        given = code_digest(world, change.id, self.code)
+        given = code_digest(world, change, self.code)
         if not hmac.compare_digest(change.code_digest, given):
             world.contact_changes.change(change.id, replace(change, attempts=change.attempts + 1))
             message = "The code is wrong. After three wrong codes, cancel the change."

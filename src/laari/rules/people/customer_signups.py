@@ -6,6 +6,7 @@ The code counts only together with the secret of the request that asked for it, 
 import hmac
 from dataclasses import dataclass
 
+from msgspec import json
 from msgspec.structs import replace
 
 from laari.rules.actors import Actor
@@ -64,9 +65,10 @@ class BeginSignUp(Command[None]):
             name=self.name,
             password_hash=self.password_hash,
             language=self.language,
-            code_digest=_code_digest(world, self.handle, self.mobile, code),
+            code_digest=b"",  # below: of the row
             expires_at=world.now + PASSWORD_LINK_LIFE,
         )
+        signup = replace(signup, code_digest=_code_digest(world, self.handle, signup, code))
         world.customer_signups.add(signup.digest, signup)
         to = Recipient(None, self.mobile, self.language, None)
         send(world, to, "signup_code", CodeContent(code, signup.expires_at))
@@ -100,7 +102,7 @@ class FinishSignUp(Command[Customer]):
             return refuse("not_found")
         if signup.attempts >= PASSWORD_CODE_ATTEMPTS:
             return refuse("not_found")
-        given = _code_digest(world, self.handle, signup.mobile, self.code)
+        given = _code_digest(world, self.handle, signup, self.code)
         if not hmac.compare_digest(signup.code_digest, given):
             wrong = replace(signup, attempts=signup.attempts + 1)
             world.customer_signups.change(signup.digest, wrong)
@@ -126,6 +128,7 @@ def _draft(signup: CustomerSignUp) -> CustomerDraft:
     )
 
 
-def _code_digest(world: World, handle: str, mobile: str, code: str) -> bytes:
-    """Of this number too: put into the row, another one would not be proved."""
-    return world.digest(CODE, f"{handle} {mobile} {code}")
+def _code_digest(world: World, handle: str, signup: CustomerSignUp, code: str) -> bytes:
+    """Of what the customer gave too: another number would not be proved, another password opens."""
+    given = (handle, signup.mobile, signup.name, signup.password_hash, code)
+    return world.digest(CODE, json.encode(given).decode())
