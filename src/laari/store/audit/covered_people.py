@@ -194,7 +194,9 @@ TABLES = {
         open={
             "It is about the sending. Deleted, the message is not sent.": "created_at status "
             "attempts next_attempt_at last_error sent_at",
-            "It is only shown: the cause.": "tenant_id customer_id object_id",
+            "The sender counts messages of some kinds by it: changed, one too many is sent, or one "
+            "is not sent, as if it was deleted.": "tenant_id customer_id",
+            "It is only shown: the cause.": "object_id",
         },
     ),
     "messages_upto": Covered(
