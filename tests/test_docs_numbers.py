@@ -34,7 +34,13 @@ from laari.rules.limits.keys_and_rates import (
     TOKENS_PER_MINUTE,
     WALLET_WINDOW_SECONDS,
 )
-from laari.rules.limits.messages import MOST_OF_A_MERCHANT, RECEIPTS_A_DAY
+from laari.rules.limits.messages import (
+    EMAILS_OF_A_KIND,
+    MOST_OF_A_MERCHANT,
+    RECEIPTS_A_DAY,
+    SMS_OF_A_BUSY_KIND,
+    SMS_OF_A_KIND,
+)
 from laari.rules.limits.passkeys import PASSKEY_CHALLENGE_LIFE
 from laari.rules.limits.password_links import PASSWORD_LINK_LIFE
 from laari.rules.limits.passwords import (
@@ -201,6 +207,9 @@ SENTENCES = {
         f"at most {MOST_OF_A_MERCHANT['payment_request']} messages about payment requests",
         f"{MOST_OF_A_MERCHANT['refund']} each about refunds and charges; of receipts they "
         f"can ask for {RECEIPTS_A_DAY}",
+        f"at most {SMS_OF_A_KIND} SMS of a kind in 24",
+        f"messages about merchants {SMS_OF_A_BUSY_KIND}. An email address gets "
+        f"{EMAILS_OF_A_KIND} emails of a kind",
         f"{WORDS[len(messages_sent.RETRY_SECONDS) + 1]} attempts within three hours",
         f"It has {messages_sent.ATTEMPT_SECONDS:g} s, and no `LAARI_` variables.",
         f"spreads retries over one to {WORDS[admission.LONGEST_WAIT_SECONDS]} seconds",

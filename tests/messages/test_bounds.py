@@ -7,12 +7,24 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from msgspec import Struct
 
 from laari.rules.health import checks
 from laari.rules.limits.invitations import INVITATIONS_A_DAY
-from laari.rules.limits.messages import MOST_OF_A_MERCHANT
-from laari.rules.messages import CodeContent, TrustedPaymentContent
+from laari.rules.limits.messages import (
+    EMAILS_OF_A_KIND,
+    MOST_OF_A_MERCHANT,
+    SMS_OF_A_KIND,
+    most_to_one,
+)
+from laari.rules.messages import (
+    AccessContent,
+    CodeContent,
+    TrustedAuthorizationContent,
+    TrustedPaymentContent,
+)
 from laari.rules.people.invitations import Offer
+from laari.rules.records.messages import MessageKind
 from laari.store.outbox.messages import LeasedMessage
 from laari.store.postgres.pool import Pool
 from laari.store.reads import health
@@ -151,6 +163,58 @@ async def test_sms_of_an_hour_are_bounded_and_a_fifth_is_for_codes(
     kinds = Counter(message.kind for message in await send_all(pool, per_hour=10))
     assert kinds["password_code"] == 1
     assert kinds["payment_request"] in (7, 8)  # the code was among the first eight, or not
+
+
+async def test_one_number_gets_some_sms_of_a_kind_from_all_causes(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    """A customer who remembers and forgets a device in a loop, or lets many shops charge."""
+    device = AccessContent("Firefox", datetime.now(UTC), "http://laari.test/app/forgotten")
+    agreed = TrustedAuthorizationContent("Aisha", "Seagull", "Water")
+    kinds: dict[MessageKind, Struct] = {
+        "device_remembered": device,
+        "device_forgotten": device,
+        "trusted_authorization": agreed,
+    }
+    made = {
+        kind: sorted(await add(connection, 30, channel="sms", kind=kind, content=content))
+        for kind, content in kinds.items()
+    }
+    number = "+9607771234"
+    to_other = {"channel": "sms", "kind": "device_forgotten", "content": device}
+    others = await add(connection, recipient=number, **to_other)
+    sent = {message.id for message in await send_all(pool, per_hour=1000)}
+    first = [message for each in made.values() for message in each[:SMS_OF_A_KIND]]
+    assert sent == {*first, *others}
+    row = await row_of(connection, made["device_forgotten"][SMS_OF_A_KIND])
+    assert (row["status"], row["parameters"]) == ("suppressed", None)
+    assert row["last_error"] == f"the recipient had {SMS_OF_A_KIND} of this kind in 24 hours"
+
+
+async def test_one_address_gets_more_emails_of_a_kind(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    made = sorted(await add(connection, EMAILS_OF_A_KIND + 1))
+    assert {message.id for message in await send_all(pool)} == {*made[:-1]}
+
+
+@pytest.mark.parametrize("kind", ["password_code", "signup_code", "contact_code"])
+async def test_a_code_is_sent_in_an_hour_that_notices_filled(
+    connection: asyncpg.Connection, pool: Pool, kind: MessageKind
+) -> None:
+    device = AccessContent("Firefox", datetime.now(UTC), "http://laari.test/app/forgotten")
+    for number in range(20):
+        to = f"+960777{number:04}"
+        await add(connection, channel="sms", recipient=to, kind="device_forgotten", content=device)
+    assert len(await send_all(pool, per_hour=10)) == 8
+    code = CodeContent("123456", datetime.now(UTC) + timedelta(hours=1))
+    await add(connection, channel="sms", content=code, kind=kind)
+    assert [message.kind for message in await send_all(pool, per_hour=10)] == [kind]
+
+
+def test_a_code_is_sent_more_often_than_a_notice() -> None:
+    """Somebody who asks for codes of a victim must not keep the victim out for a day at once."""
+    assert most_to_one("sms", "password_code") == 3 * most_to_one("sms", "new_device")
 
 
 async def test_an_address_gets_some_invitations_a_day(connection: asyncpg.Connection) -> None:

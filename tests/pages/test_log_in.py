@@ -13,7 +13,11 @@ import psutil
 import pytest
 
 from laari.edge.load.hashing import MOST_WAITING
-from laari.rules.limits.passwords import PASSWORDS_PER_PERSON, PASSWORDS_PER_PERSON_EVERYWHERE
+from laari.rules.limits.passwords import (
+    CONFIRMATIONS_PER_PERSON,
+    PASSWORDS_PER_PERSON,
+    PASSWORDS_PER_PERSON_EVERYWHERE,
+)
 from laari.rules.records.people import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
@@ -119,6 +123,23 @@ async def test_guesses_from_elsewhere_do_not_keep_the_right_password_out(
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["retry-after"]) <= PASSWORDS_PER_PERSON.seconds
     assert owner.log_in(app(service), customer.mobile, customer.password).status_code == 303
+
+
+async def test_more_log_ins_give_no_more_tries_to_confirm(service: Service) -> None:
+    """Somebody with a passkey or an old password of the owner would guess the present one."""
+    customer = await new_customer(service)
+    page = f"{service.origin}/app/password"
+    new = {"new": "two flat whites and a cake", "repeated": "two flat whites and a cake"}
+    answers = []
+    for _ in range(CONFIRMATIONS_PER_PERSON.burst // PASSWORDS_PER_PERSON.burst + 1):
+        browser = Forms(**address())
+        browser.log_in(app(service), customer.mobile, customer.password)
+        fields = {"form_token": browser.token(page), "password": "no", **new}
+        answers += [
+            browser.send(page, fields).status_code for _ in range(PASSWORDS_PER_PERSON.burst)
+        ]
+    assert 429 not in answers[: CONFIRMATIONS_PER_PERSON.burst]
+    assert answers.count(429) >= PASSWORDS_PER_PERSON.burst - 3  # a token comes back each 30 s
 
 
 @pytest.mark.ci

@@ -15,6 +15,7 @@ from laari.http.client_addresses import client_prefix, neighbourhood
 from laari.rules.actors import Actor
 from laari.rules.limits.confirmation import CONFIRM_AFTER
 from laari.rules.limits.passwords import (
+    CONFIRMATIONS_PER_PERSON,
     MAX_PASSWORD_LENGTH,
     PASSWORD_DEMAND,
     PASSWORDS_PER_ADDRESS,
@@ -25,6 +26,7 @@ from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.people.log_ins import SetPassword
 from laari.rules.people.passwords import COMMON, TOO_LONG, TOO_SHORT, password_problem
 from laari.rules.people.second_factors import CheckFactor
+from laari.rules.records.people import show_whose
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal
 from laari.store.counters import sessions
@@ -148,7 +150,8 @@ async def confirm(request: PageRequest, session: Session, *, always: bool = Fals
     if not always and is_fresh(request, session):
         return
     own = throttle_bucket(PASSWORDS_PER_PERSON, "log-in session", session.digest.hex())
-    throttle(request, [own])
+    person = throttle_bucket(CONFIRMATIONS_PER_PERSON, "log-in person", show_whose(session.whose))
+    throttle(request, [own, person])
     password_hash = await request.backend.ask(logins.password_hash_of, session.whose)
     refused = await _verify(request, password_hash, FIRST, "again_wrong")
     if refused is not None:

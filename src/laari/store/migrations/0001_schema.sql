@@ -1632,12 +1632,12 @@ CREATE TABLE messages (
 CREATE INDEX messages_due ON messages (channel, next_attempt_at) WHERE status = 'pending';
 -- Those that were given up, for the person on call. They are few.
 CREATE INDEX messages_failed ON messages (id) WHERE status = 'failed';
--- For the bounds: of one merchant or of none to one customer, of invitations to one address, of SMS in an hour.
+-- For the bounds: of one merchant or of none to one customer, of a kind to one recipient, of SMS in an hour.
 CREATE INDEX messages_of_merchant ON messages (customer_id, tenant_id, kind, id)
     WHERE customer_id IS NOT NULL AND tenant_id IS NOT NULL;
 CREATE INDEX messages_of_no_merchant ON messages (customer_id, kind, id)
     WHERE customer_id IS NOT NULL AND tenant_id IS NULL;
-CREATE INDEX messages_inviting ON messages (recipient, created_at) WHERE kind = 'invitation';
+CREATE INDEX messages_of_recipient ON messages (recipient, kind, created_at);
 -- Receipts that a customer asked for in a day.
 CREATE INDEX messages_of_receipts ON messages (customer_id, created_at) WHERE kind = 'receipt';
 CREATE INDEX messages_by_sms ON messages (sent_at) WHERE channel = 'sms' AND status = 'sent';

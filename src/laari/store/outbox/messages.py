@@ -31,6 +31,13 @@ SELECT count(*) FROM (
 _OF_MERCHANT = _EARLIER.format(about="tenant_id = $2")
 _OF_NONE = _EARLIER.format(about="$2::bigint IS NULL AND tenant_id IS NULL")  # withdrawals
 
+_EARLIER_TO_RECIPIENT = """
+SELECT count(*) FROM (
+    SELECT FROM messages WHERE recipient = $1 AND kind = $2 AND id < $3
+    AND created_at > $4::timestamptz - interval '24 hours' AND status <> 'suppressed' LIMIT $5
+) AS earlier
+"""
+
 # A message that was sent is sent, however late that is known. A failure counts only in its lease.
 _RECORD = """
 UPDATE messages SET
@@ -80,6 +87,19 @@ async def earlier(connection: Connection, message: LeasedMessage, most: int) -> 
         _OF_NONE if message.tenant_id is None else _OF_MERCHANT,
         message.customer_id,
         message.tenant_id,
+        message.kind,
+        message.id,
+        message.created_at,
+        most,
+    )
+    return found
+
+
+async def earlier_to_recipient(connection: Connection, message: LeasedMessage, most: int) -> int:
+    """The messages of its kind to its recipient in the 24 hours before it, at most `most`."""
+    found: int = await connection.fetchval(
+        _EARLIER_TO_RECIPIENT,
+        message.recipient,
         message.kind,
         message.id,
         message.created_at,

@@ -15,7 +15,12 @@ from msgspec.structs import replace
 
 from laari.errors import UnavailableError
 from laari.rules import ids
-from laari.rules.limits.messages import CAN_WAIT, MOST_OF_A_MERCHANT, RESERVED_PART
+from laari.rules.limits.messages import (
+    CAN_WAIT,
+    MOST_OF_A_MERCHANT,
+    RESERVED_PART,
+    most_to_one,
+)
 from laari.rules.messages import addressed
 from laari.rules.records.messages import Channel, MessageKind, MessageStatus
 from laari.spine.batches import OutcomeUnknown
@@ -63,7 +68,7 @@ async def send_due(
 ) -> bool:
     """Sends some messages at once; returns whether there may be more.
 
-    With `per_hour`, messages beyond it wait. Requests and receipts wait earlier than the others.
+    With `per_hour`, messages beyond it wait. All but codes wait earlier.
     """
     most, held_back = AT_ONCE, frozenset[MessageKind]()
     if per_hour is not None:
@@ -89,7 +94,7 @@ async def _attempt(
     error, wait = None, 0.0
     try:
         opened = _opened(master, channel, message)
-        await _check(pool, opened)
+        await _check(pool, channel, opened)
         await send(opened)
     except Suppressed as suppressed:
         status, error = "suppressed", str(suppressed)
@@ -125,7 +130,7 @@ class _Expiring(Struct):
     expires_at: datetime | None = None
 
 
-async def _check(pool: Pool, message: LeasedMessage) -> None:
+async def _check(pool: Pool, channel: Channel, message: LeasedMessage) -> None:
     """Raises `Suppressed` for a message that is of no use any more, or one too many."""
     expires_at = json.decode(message.parameters, type=_Expiring).expires_at
     if expires_at is not None and expires_at <= datetime.now(UTC):
@@ -134,6 +139,9 @@ async def _check(pool: Pool, message: LeasedMessage) -> None:
     if most is not None and await pool.read(outbox.earlier, message, most) >= most:
         about = "about no" if message.tenant_id is None else "of this"
         raise Suppressed(f"the customer had {most} {about} merchant in 24 hours")
+    most = most_to_one(channel, message.kind)
+    if await pool.read(outbox.earlier_to_recipient, message, most) >= most:
+        raise Suppressed(f"the recipient had {most} of this kind in 24 hours")
 
 
 async def _record(
