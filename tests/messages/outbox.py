@@ -52,6 +52,7 @@ async def add(
     kind: MessageKind = "payment_request",
     customer_id: UUID | None = None,
     tenant_id: int | None = 1,
+    object_id: UUID | None = None,
     at: datetime | None = None,
 ) -> list[UUID]:
     """Writes messages as a batch does, each to another customer if none is named; their ids."""
@@ -71,7 +72,7 @@ async def add(
                 parameters=encrypt(MASTER, to_json(content), to),
                 tenant_id=tenant_id,
                 customer_id=customer_id or uuid4(),
-                object_id=uuid4(),
+                object_id=object_id or uuid4(),
             )
         )
     await save(connection, world)

@@ -20,6 +20,7 @@ from laari.rules.limits.messages import (
 from laari.rules.messages import (
     AccessContent,
     CodeContent,
+    TrustContent,
     TrustedAuthorizationContent,
     TrustedPaymentContent,
 )
@@ -189,6 +190,24 @@ async def test_one_number_gets_some_sms_of_a_kind_from_all_causes(
     row = await row_of(connection, made["device_forgotten"][SMS_OF_A_KIND])
     assert (row["status"], row["parameters"]) == ("suppressed", None)
     assert row["last_error"] == f"the recipient had {SMS_OF_A_KIND} of this kind in 24 hours"
+
+
+async def test_a_trusted_person_is_asked_once_a_day_by_the_same_customer(
+    connection: asyncpg.Connection, pool: Pool
+) -> None:
+    """Also if somebody else was asked in between."""
+    now, content = datetime.now(UTC), TrustContent("Aisha", "…345", 100_000, "http://laari.test")
+    about = {"channel": "sms", "kind": "trust_asked", "content": content, "object_id": uuid4()}
+    [long_ago] = await add(connection, at=now - timedelta(hours=48), **about)
+    [first] = await add(connection, at=now - timedelta(hours=23), **about)
+    [other] = await add(connection, recipient="+9607775555", at=now, **about)
+    [again] = await add(connection, at=now, **about)
+    [of_another] = await add(connection, at=now, **about | {"object_id": uuid4()})
+    sent = {message.id for message in await send_all(pool, per_hour=1000)}
+    assert sent == {long_ago, first, other, of_another}
+    assert (await row_of(connection, again))[
+        "last_error"
+    ] == "the recipient had the same in 24 hours"
 
 
 async def test_one_address_gets_more_emails_of_a_kind(

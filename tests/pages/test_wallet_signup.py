@@ -93,7 +93,13 @@ def test_sign_up_is_closed_by_default(service: Service) -> None:
 def test_a_code_opens_one_wallet(opening: Service) -> None:
     assert "Open a wallet" in httpx.get(f"{opening.origin}/app/login").text
     stranger = Stranger(opening, new_mobile())
-    for wrong in ({"name": " "}, {"mobile": "12"}, {"new": "short"}, {"new": "password123"}):
+    for wrong in (
+        {"name": " "},
+        {"name": "Unlock: https://laari-help.mv/u"},
+        {"mobile": "12"},
+        {"new": "short"},
+        {"new": "password123"},
+    ):
         assert stranger.begin(**wrong).status_code == 422
     assert sent(opening, stranger.mobile) == []
     assert "Enter the code" in stranger.begin(mobile=f"+960 {stranger.mobile}").text

@@ -176,6 +176,13 @@ def begun(mobile: str = "7770000") -> tuple[World, Any]:
     return made, message
 
 
+def test_a_name_that_could_be_a_message_sends_nothing() -> None:
+    made = world()
+    refused = BeginSignUp(HANDLE, "7770000", "Unlock: laari-help.mv", "hash", "dv").decide(made)
+    assert isinstance(refused, Refusal)
+    assert (refused.field, made.messages) == ("name", [])
+
+
 def finish(signup: CustomerSignUp, code: str, made: World | None = None) -> tuple[World, Any]:
     made = made or world()
     made.customer_signups.lock(signup.digest, signup)

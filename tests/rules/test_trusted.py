@@ -6,14 +6,16 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.limits.trusted import TRUST_END
+from laari.rules.messages import TrustContent
 from laari.rules.people.trusted import AgreeToTrust, AskTrustedPerson, EndTrust, is_open
-from laari.rules.records.messages import Contact
+from laari.rules.records.messages import Contact, Message
 from laari.rules.records.people import Customer, TrustedPerson
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
@@ -34,6 +36,7 @@ class Book:
         self.customer = customer
         self.trust: TrustedPerson | None = None
         self.sent: list[tuple[str, str]] = []
+        self.messages: list[Message] = []
         self.actions: list[str] = []
         self.reasons: list[str | None] = []
         self.found = True  # whether the number has a wallet
@@ -51,6 +54,7 @@ class Book:
         rows = world.trusted_people
         self.trust = (rows.added | rows.changed).get(AISHA.id, self.trust)
         self.sent += [(each.kind, each.recipient) for each in world.messages]
+        self.messages += world.messages
         self.actions += [each.action for each in world.journal]
         self.reasons += [each.reason for each in world.journal]
         return outcome
@@ -86,6 +90,15 @@ def test_both_agree_and_the_customers_own_ending_takes_a_day() -> None:
         ("trust_ending", ALI.email),
         ("trust_asked", ALI.email),
     ]
+
+
+def test_the_asker_is_named_by_the_end_of_the_number_too() -> None:
+    book = Book()
+    book.run(ASK)
+    [asked] = book.messages
+    assert asked.object_id == AISHA.id  # by which the next message to the same person is held back
+    content = msgspec.json.decode(asked.parameters, type=TrustContent)
+    assert (content.customer, content.contact_end) == ("Aisha", "…234")
 
 
 @pytest.mark.parametrize("answered", [False, True])

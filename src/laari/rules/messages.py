@@ -146,6 +146,7 @@ class TrustContent(Struct, frozen=True):
     """A customer asks somebody to be their trusted person."""
 
     customer: str
+    contact_end: str  # most of it is hidden
     amount: int  # messages are for payments above it
     link: str
 

@@ -17,6 +17,8 @@ MOST_OF_A_MERCHANT: dict[MessageKind, int] = {
     "refund": 20,
     "trusted_payment": 20,
 }
+# Asked for again within 24 hours, the recipient has it already.
+ONCE_ABOUT_ONE: frozenset[MessageKind] = frozenset({"trust_asked"})
 # What somebody waits for in front of a page.
 CODES: frozenset[MessageKind] = frozenset(
     {"password_link", "password_code", "signup_code", "contact_code"}
@@ -26,9 +28,9 @@ CODES: frozenset[MessageKind] = frozenset(
 RESERVED_PART = 0.2
 CAN_WAIT: frozenset[MessageKind] = frozenset(get_args(MessageKind)) - CODES
 
-# Messages of a kind to one address or number in 24 hours, of all who cause them: the first ones tell
-# a victim what happens, and a customer must not use up the SMS of all others. More SMS of what many
-# merchants cause, and of what is asked for. An email costs nothing.
+# Messages of a kind to one address or number in 24 hours, of all who cause them. The first ones
+# tell a victim what happens, and a customer must not use up the SMS of all others. More SMS of what
+# many merchants cause, and of what is asked for. An email costs nothing.
 SMS_OF_A_KIND = 10
 SMS_OF_A_BUSY_KIND = 30
 EMAILS_OF_A_KIND = 100

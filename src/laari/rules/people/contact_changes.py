@@ -33,6 +33,7 @@ from laari.rules.messages import (
     send,
 )
 from laari.rules.needs import Needs
+from laari.rules.people.contacts import masked_contact
 from laari.rules.people.log_ins import withdraw_link
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import end_sessions, no_log_in
@@ -394,7 +395,7 @@ def _notify(world: World, customer: Customer, change: ContactChange, link: str) 
     """A notice to every present contact that the service can reach: one of them may be lost."""
     if customer.mode != "live" or change.effective_at is None:
         return
-    content = ContactChangeContent(_masked(change.new_value), change.effective_at, link)
+    content = ContactChangeContent(masked_contact(change.new_value), change.effective_at, link)
     for contact in get_args(ContactKind):
         value = customer.value_of(contact)
         if value is None:
@@ -404,12 +405,6 @@ def _notify(world: World, customer: Customer, change: ContactChange, link: str) 
             send(world, to, "contact_lost", ContactLostContent(change.effective_at))
         else:
             send(world, to, "contact_change", content)
-
-
-def _masked(value: str) -> str:
-    """Enough for the customer to know it again: a finder of an old phone learns no address."""
-    name, at, host = value.partition("@")
-    return f"{name[:1]}…@{host}" if at else f"…{value[-3:]}"
 
 
 def _busy() -> Refusal:

@@ -19,6 +19,7 @@ from laari.rules.limits.password_links import (
 )
 from laari.rules.messages import CodeContent, SignUpKnownContent, send
 from laari.rules.needs import Needs
+from laari.rules.people.contacts import MAX_OWN_NAME, read_own_name
 from laari.rules.people.new_customers import (
     CustomerDraft,
     lowest_tier,
@@ -28,12 +29,17 @@ from laari.rules.people.new_customers import (
 )
 from laari.rules.records.messages import Language, Recipient
 from laari.rules.records.people import Customer, CustomerSignUp
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
 
 # The purposes of digests.
 REQUEST = "sign-up"
 CODE = "sign-up-code"
+
+
+NO_NAME = invalid(
+    "name", f"A name has letters, spaces and . ' - only, and at most {MAX_OWN_NAME} characters."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +58,14 @@ class BeginSignUp(Command[None]):
     def needs(self, needs: Needs) -> None:
         needs.read(World.recipients, ("mobile", self.mobile))
 
-    def decide(self, world: World) -> None:
+    def decide(self, world: World) -> Refusal | None:
+        if read_own_name(self.name) != self.name:
+            return NO_NAME
         known = world.recipients.get(("mobile", self.mobile))
         if known is not None:
             to = Recipient(None, self.mobile, known.language, known.customer_id)
             send(world, to, "signup_known", SignUpKnownContent(world.now))
-            return
+            return None
         code = world.new_code(PASSWORD_CODE_DIGITS)
         signup = CustomerSignUp(
             digest=world.digest(REQUEST, self.handle),
@@ -72,6 +80,7 @@ class BeginSignUp(Command[None]):
         world.customer_signups.add(signup.digest, signup)
         to = Recipient(None, self.mobile, self.language, None)
         send(world, to, "signup_code", CodeContent(code, signup.expires_at))
+        return None
 
 
 @dataclass(frozen=True, slots=True)

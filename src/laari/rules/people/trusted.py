@@ -17,6 +17,7 @@ from laari.rules.journal import Act, write_setting
 from laari.rules.limits.trusted import TRUST_END
 from laari.rules.messages import TrustAgreedContent, TrustContent, TrustEndContent, send
 from laari.rules.needs import Needs
+from laari.rules.people.contacts import masked_contact
 from laari.rules.people.permissions import Permission, lacks
 from laari.rules.records.messages import Recipient
 from laari.rules.records.people import Customer, TrustedPerson
@@ -71,8 +72,11 @@ class AskTrustedPerson(Command[TrustedPerson]):
         write_setting(world, World.trusted_people, asked, act, mode=customer.mode)
         if found is not None:
             to = Recipient(found.email, found.mobile, found.language, found.customer_id)
-            content = TrustContent(customer.name, self.above, world.origin + PAGE)
-            send(world, to, "trust_asked", content)
+            # Anybody can have any name: who knows them knows the end of the number.
+            contact = masked_contact(customer.mobile or customer.email or "")
+            content = TrustContent(customer.name, contact, self.above, world.origin + PAGE)
+            # `ONCE_ABOUT_ONE` counts the messages about this customer.
+            send(world, to, "trust_asked", content, object_id=customer.id)
         return asked
 
 

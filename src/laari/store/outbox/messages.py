@@ -18,7 +18,7 @@ FROM (
 ) AS due
 WHERE m.id = due.id
 RETURNING m.id, m.created_at, m.kind, m.recipient, m.language, m.parameters, m.attempts,
-    m.tenant_id, m.customer_id
+    m.tenant_id, m.customer_id, m.object_id
 """
 
 # Earlier ones count even if they still wait, so that the number of senders changes nothing.
@@ -36,6 +36,14 @@ SELECT count(*) FROM (
     SELECT FROM messages WHERE recipient = $1 AND kind = $2 AND id < $3
     AND created_at > $4::timestamptz - interval '24 hours' AND status <> 'suppressed' LIMIT $5
 ) AS earlier
+"""
+
+_HAD_IT = """
+SELECT EXISTS (
+    SELECT FROM messages WHERE recipient = $1 AND kind = $2 AND id < $3
+    AND created_at > $4::timestamptz - interval '24 hours' AND status <> 'suppressed'
+    AND object_id = $5
+)
 """
 
 # A message that was sent is sent, however late that is known. A failure counts only in its lease.
@@ -64,6 +72,7 @@ class LeasedMessage(Struct, frozen=True):
     attempts: int
     tenant_id: int | None = None
     customer_id: UUID | None = None
+    object_id: UUID | None = None
 
 
 async def lease(
@@ -104,6 +113,19 @@ async def earlier_to_recipient(connection: Connection, message: LeasedMessage, m
         message.id,
         message.created_at,
         most,
+    )
+    return found
+
+
+async def had_it(connection: Connection, message: LeasedMessage) -> bool:
+    """Whether its recipient had one of its kind about the same in the 24 hours before it."""
+    found: bool = await connection.fetchval(
+        _HAD_IT,
+        message.recipient,
+        message.kind,
+        message.id,
+        message.created_at,
+        message.object_id,
     )
     return found
 

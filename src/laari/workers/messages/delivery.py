@@ -18,6 +18,7 @@ from laari.rules import ids
 from laari.rules.limits.messages import (
     CAN_WAIT,
     MOST_OF_A_MERCHANT,
+    ONCE_ABOUT_ONE,
     RESERVED_PART,
     most_to_one,
 )
@@ -139,6 +140,8 @@ async def _check(pool: Pool, channel: Channel, message: LeasedMessage) -> None:
     if most is not None and await pool.read(outbox.earlier, message, most) >= most:
         about = "about no" if message.tenant_id is None else "of this"
         raise Suppressed(f"the customer had {most} {about} merchant in 24 hours")
+    if message.kind in ONCE_ABOUT_ONE and await pool.read(outbox.had_it, message):
+        raise Suppressed("the recipient had the same in 24 hours")
     most = most_to_one(channel, message.kind)
     if await pool.read(outbox.earlier_to_recipient, message, most) >= most:
         raise Suppressed(f"the recipient had {most} of this kind in 24 hours")

@@ -25,7 +25,7 @@ from laari.rules.limits.messages import (
     LINKS_PER_PERSON_EVERYWHERE,
 )
 from laari.rules.limits.password_links import CODES_PER_ADDRESS
-from laari.rules.people.contacts import read_mobile
+from laari.rules.people.contacts import MAX_OWN_NAME, read_mobile, read_own_name
 from laari.rules.people.customer_signups import BeginSignUp, FinishSignUp
 from laari.rules.people.factor_codes import read_code
 from laari.rules.people.passwords import password_problem
@@ -37,7 +37,6 @@ from laari.store.reads.people import customer_signups
 from laari.store.reads.people.logins import Login
 from laari.store.secrets import new_secret
 
-MAX_NAME = 255
 LAST = math.inf  # the rank: everybody who logs in goes first
 
 
@@ -56,10 +55,10 @@ async def show(request: SignUpVisitor) -> Reply:
 
 
 async def begin(request: SignUpVisitor) -> Reply:
-    name = " ".join(request.form.get("name", "").split())
+    name = read_own_name(request.form.get("name", ""))
     mobile = read_mobile(request.form.get("mobile", ""))
-    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        raise request.refused("signup.no_name")
+    if name is None:
+        raise RefusedForm(422, request.language.text("signup.no_name", most=MAX_OWN_NAME))
     if mobile is None:
         raise request.refused("signup.no_mobile")
     if password_problem(request.form.get("new", "")) is not None:
