@@ -6,6 +6,7 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
+from laari.store.postgres.pool import connection_to
 from tests.pages.people import (
     Visitors,
     both_sizes,
@@ -145,5 +146,22 @@ async def test_keys_that_cannot_be_made_or_are_not_ones_own(
     await expect(page.get_by_role("alert")).to_have_count(0)
     (kept,) = await execute(
         service, "SELECT revoked_at FROM wallet_keys WHERE account = $1", other.account
+    )
+    assert kept["revoked_at"] is None
+
+
+async def test_a_revocation_that_fails_says_so(visitors: Visitors, service: Service) -> None:
+    customer = await new_customer(service)
+    page = await open_app(visitors, customer, "/app/keys")
+    visitors.expected_statuses = {409, 503}
+    async with connection_to(service.dsn) as connection, connection.transaction():
+        await connection.execute(
+            "SELECT FROM wallets WHERE account = $1 FOR UPDATE", customer.account
+        )
+        await page.get_by_text("Revoke", exact=True).first.click()
+        await page.locator("form[action$='/revoke']").first.get_by_role("button").click()
+        await expect(page.get_by_role("alert")).to_be_visible(timeout=15_000)
+    (kept,) = await execute(
+        service, "SELECT revoked_at FROM wallet_keys WHERE account = $1", customer.account
     )
     assert kept["revoked_at"] is None

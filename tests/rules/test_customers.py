@@ -1,7 +1,8 @@
 """The rules of notes, identity data, languages and wallet keys, without a database."""
 
 import os
-from datetime import UTC, date, datetime
+from dataclasses import replace as replaced
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -23,8 +24,10 @@ from laari.rules.people.identities import (
     RemoveIdentity,
     ViewIdentity,
 )
+from laari.rules.people.log_ins import EndSessions, ResetPassword, SetPassword
+from laari.rules.people.remembered_devices import ForgetDevices
 from laari.rules.people.wallet_keys import PURPOSE, CreateWalletKey, RevokeWalletKey
-from laari.rules.records.people import Customer, KeyCounts, WalletKey
+from laari.rules.records.people import Customer, CustomerId, KeyCounts, LogIn, WalletKey
 from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
@@ -38,9 +41,17 @@ DAY = date(1970, 1, 1)
 WALLET = Wallet(ACCOUNT, AISHA.id, "live", "basic", 0, DAY, 0, DAY, 0, DAY, 0)
 IDENTITY = Identity("passport", "A1", date(1990, 1, 1), "Malé")
 OWN = Actor("customer", "cus_7")
+THEMSELVES = Actor("customer", show_id(CUSTOMER, AISHA.id))
 SUPPORT = Actor("operator", "s@laari.mv", "support")
 FINANCE = Actor("operator", "f@laari.mv", "finance")
 TABLES = ("customers", "identities", "wallet_keys")
+
+
+SESSION = b"session"
+
+
+def creating(before: int) -> CreateWalletKey:
+    return CreateWalletKey(OWN, AISHA.id, ACCOUNT, "Till", before, session=SESSION)
 
 
 class Book:
@@ -53,19 +64,31 @@ class Book:
         self.shops = {} if customer.sandbox_of is None else {customer.id: "mer_shop"}
         self.entries: list[Any] = []
         self.notes: list[Any] = []
+        self.messages: list[Any] = []
+        self.now = NOW
+        self.logged_in = True
 
     @property
     def keys(self) -> list[WalletKey]:
         return [*self.rows["wallet_keys"].values()]
 
     def world(self) -> World:
-        world = World(NOW, "http://laari.test", os.urandom, keys=KEYS)
+        channels = frozenset({"email", "sms"})
+        world = World(self.now, "http://laari.test", os.urandom, channels, KEYS)
         for name, rows in self.rows.items():
             for key, row in rows.items():
                 getattr(world, name).lock(key, row)
         world.wallets.lock(ACCOUNT, self.wallet)
         world.sandbox_shops.update(self.shops)
+        world.log_ins_of[AISHA.id] = world.passkeys_of[AISHA.id] = frozenset()
+        world.devices_of[AISHA.id] = frozenset()
+        if self.logged_in:
+            world.log_ins_of[AISHA.id] = frozenset({SESSION})
+            world.log_ins.lock(SESSION, LogIn(SESSION, AISHA.id, None, []))
         usable = sum(each.revoked_at is None for each in self.keys)
+        world.wallet_keys_of[AISHA.id] = frozenset(
+            each.digest for each in self.keys if each.revoked_at is None
+        )
         world.wallet_key_counts[ACCOUNT] = KeyCounts(len(self.keys), usable)
         return world
 
@@ -80,15 +103,16 @@ class Book:
                 del self.rows[name][key]
         self.entries += world.journal
         self.notes += world.customer_notes
+        self.messages += world.messages
         return outcome
 
     def create(self, made_before: int | None = None) -> Any:
         before = len(self.keys) if made_before is None else made_before
-        return self.run(CreateWalletKey(OWN, ACCOUNT, "Till", before))
+        return self.run(creating(before))
 
     def revoke(self, number: int = 0, account: int = ACCOUNT) -> Any:
         digest = self.keys[number].digest if number < len(self.keys) else b"none"
-        return self.run(RevokeWalletKey(OWN, account, digest))
+        return self.run(RevokeWalletKey(OWN, AISHA.id, account, digest))
 
 
 STEPS = {
@@ -134,7 +158,7 @@ def test_one_form_makes_one_key_and_only_its_digest_is_kept() -> None:
     assert [each.digest for each in book.keys] == [KEYS.digest(PURPOSE, secret)]
     assert secret not in str(book.entries)
     assert "no other key" in book.create(0).message
-    both = [CreateWalletKey(OWN, ACCOUNT, "Till", 1) for _ in range(2)]
+    both = [creating(1) for _ in range(2)]
     assert isinstance(book.run(*both), Refusal)
     assert len(book.keys) == 2
 
@@ -155,6 +179,68 @@ def test_a_key_of_another_wallet_stays() -> None:
     book.create()
     assert book.revoke(account=ACCOUNT + 1) is False
     assert book.keys[0].revoked_at is None
+
+
+def test_a_customer_is_told_of_a_new_key_and_of_its_end() -> None:
+    book = Book()
+    book.create()
+    book.revoke()
+    book.revoke()
+    assert [each.kind for each in book.messages] == ["key_created", "key_revoked"]
+
+
+@pytest.mark.parametrize("how", ["own", "operator", "everywhere", "sessions"])
+def test_a_new_password_and_logging_out_everywhere_end_all_keys(how: str) -> None:
+    book, whose = Book(replace(AISHA, password_first=how == "operator")), CustomerId(AISHA.id)
+    book.create()
+    book.create()
+    book.now += timedelta(minutes=1)
+    book.run(
+        {
+            "own": SetPassword(THEMSELVES, whose, "new", AISHA.password_hash),
+            "operator": ResetPassword(OPERATOR, whose, "new"),
+            "everywhere": ForgetDevices(THEMSELVES, AISHA.id),
+            "sessions": EndSessions(OPERATOR, whose),
+        }[how]
+    )
+    assert all(each.revoked_at == book.now for each in book.keys)
+    assert [each.kind for each in book.messages] == [*["key_created"] * 2, "key_revoked"]
+    assert book.messages[-1].parameters.count(b"Till") == 2
+
+
+def test_the_end_of_devices_by_the_operator_leaves_keys() -> None:
+    book = Book()
+    book.create()
+    book.run(ForgetDevices(OPERATOR, AISHA.id))
+    assert book.keys[0].revoked_at is None
+
+
+def test_a_first_key_survives_the_change_of_the_first_password_once() -> None:
+    """The operator handed out both; a key that was made with this password meanwhile ends."""
+    book = Book(replace(AISHA, password_first=True, created_at=NOW))
+    book.create()
+    book.now += timedelta(minutes=1)
+    book.create()
+    change = SetPassword(THEMSELVES, CustomerId(AISHA.id), "new", AISHA.password_hash)
+    book.run(change)
+    assert [each.revoked_at is None for each in book.keys] == [True, False]
+    book.run(replaced(change, password_hash="newer", verified="new"))
+    assert [each.revoked_at is None for each in book.keys] == [False, False]
+
+
+def test_keys_of_a_sandbox_customer_stay() -> None:
+    book = Book(replace(AISHA, mode="sandbox", sandbox_of=1))
+    book.create()
+    book.run(SetPassword(THEMSELVES, CustomerId(AISHA.id), "new", AISHA.password_hash))
+    book.run(ForgetDevices(THEMSELVES, AISHA.id))
+    assert (book.keys[0].revoked_at, book.messages) == (None, [])
+
+
+def test_a_session_that_a_new_password_ended_makes_no_key() -> None:
+    book = Book()
+    book.logged_in = False
+    assert book.create().code == "not_found"
+    assert book.keys == []
 
 
 def test_identity_data_is_shown_with_an_entry_that_has_none_of_it() -> None:

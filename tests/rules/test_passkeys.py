@@ -88,6 +88,7 @@ class Book:
             world.passkey_ids[passkey.credential] = passkey.id
         world.passkeys_of[self.customer.id] = frozenset(each.id for each in self.usable)
         world.devices_of[self.customer.id] = frozenset()
+        world.wallet_keys_of[self.customer.id] = frozenset()
         return world
 
     def run(self, *commands: Any) -> Any:

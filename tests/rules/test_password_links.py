@@ -76,6 +76,7 @@ class Book:
             world.log_ins_of[whose.id] = frozenset(self.log_ins(whose))
             world.passkeys_of[whose.id] = frozenset()
             world.devices_of[whose.id] = frozenset()
+            world.wallet_keys_of[whose.id] = frozenset()
         world.places[ALI.id] = {}
         if self.rows["customers"][AISHA.id].sandbox_of is not None:
             world.sandbox_shops[AISHA.id] = "mer_shop"

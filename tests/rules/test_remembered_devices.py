@@ -84,6 +84,7 @@ class Book:
         world.customers.lock(AISHA.id, self.customer)
         world.log_ins_of[AISHA.id] = frozenset()
         world.passkeys_of[AISHA.id] = frozenset()
+        world.wallet_keys_of[AISHA.id] = frozenset()
         world.devices_of[AISHA.id] = frozenset(each.id for each in self.usable)
         for device in self.devices.values():
             world.remembered_devices.lock(device.id, device)

@@ -43,7 +43,7 @@ from tests import people, shops
 from tests.acting import acting
 from tests.actors import MASTER, OPERATOR, change
 from tests.audit.books import look, seal_all
-from tests.logins import password_link, set_password, use_link
+from tests.logins import opened, password_link, set_password, use_link
 from tests.making import NewMerchant, make_customer, make_merchant
 from tests.people import RefusedError, decided
 
@@ -464,16 +464,27 @@ async def test_sandbox_controls_name_their_caller(dsn: str, connection) -> None:
 
 async def test_a_customers_own_key_names_the_customer(connection) -> None:
     made = await make_customer(
-        connection, OPERATOR, name="A", mode="live", tier="basic", key_with=MASTER
+        connection,
+        OPERATOR,
+        name="A",
+        mode="live",
+        tier="basic",
+        key_with=MASTER,
+        password="secret",
     )
     customer = Actor("customer", "cus_1")
-    await decided(connection, CreateWalletKey(customer, made.account, "Mine", 1))
+    await opened(connection, made.id)
+    session = await connection.fetchval("SELECT digest FROM sessions")
+    await decided(
+        connection,
+        CreateWalletKey(customer, made.id, made.account, "Mine", 1, session=session),
+    )
     await connection.execute("SELECT 1")
     first, own = await entries(connection, "wallet_key.create")
     assert (first["actor_kind"], own["actor_kind"]) == ("command_line", "customer")
     assert (own["merchant_id"], own["mode"]) == (None, "live")
     digest = bytes.fromhex(own["object_id"])
-    assert await decided(connection, RevokeWalletKey(customer, made.account, digest))
+    assert await decided(connection, RevokeWalletKey(customer, made.id, made.account, digest))
     [revoked] = await entries(connection, "wallet_key.revoke")
     assert revoked["before"]["revoked_at"] is None
     assert revoked["after"]["revoked_at"] is not None

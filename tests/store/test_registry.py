@@ -96,6 +96,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "places": UUID(int=7),
     "log_ins_of": UUID(int=7),
     "passkeys_of": UUID(int=7),
+    "wallet_keys_of": UUID(int=7),
     "passkey_ids": b"credential",
     "devices_of": UUID(int=7),
     "device_days": UUID(int=7),
@@ -131,6 +132,7 @@ FOUND: dict[str, Any] = {
     "devices_of_till": {UUID(int=7): ()},
     "log_ins_of": {UUID(int=7): frozenset()},
     "passkeys_of": {UUID(int=7): frozenset()},
+    "wallet_keys_of": {UUID(int=7): frozenset()},
     "devices_of": {UUID(int=7): frozenset()},
     "factor_required": {UUID(int=7): False},
     "invitation_mails": {"a@laari.test": ()},
@@ -197,6 +199,7 @@ def test_rows_that_name_others_come_before_them() -> None:
         *(("customer_signups", "new_accounts"), ("customer_signups", "contact_holders")),
         *(("contact_changes", "contact_holders"), ("new_accounts", "wallets")),
         *(("wallets", "sandbox_shops"), ("wallets", "wallet_key_counts")),
+        *(("customers", "wallet_keys_of"), ("wallet_keys_of", "wallet_keys")),
         ("log_ins_of", "log_ins"),
         *(("open_applications", "applications"), ("person_days", "funds")),
     ):

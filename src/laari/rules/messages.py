@@ -60,7 +60,7 @@ class DeviceContent(Struct, frozen=True):
 
 
 class AccessContent(Struct, frozen=True):
-    """A passkey or a remembered device was added or ended; the link sets a password."""
+    """A passkey, a remembered device or a key was added or ended; the link sets a password."""
 
     name: str
     at: datetime
@@ -286,6 +286,8 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "passkey_ended": AccessContent,
     "device_remembered": AccessContent,
     "device_forgotten": AccessContent,
+    "key_created": AccessContent,
+    "key_revoked": AccessContent,
     "password_link": LinkContent,
     "password_code": CodeContent,
     "signup_code": CodeContent,
@@ -405,7 +407,7 @@ def reach(
 
 
 def tell_access(world: World, customer: Customer, kind: MessageKind, names: Iterable[str]) -> None:
-    """Tells what opens a wallet or pays from it: a passkey or a remembered device.
+    """Tells what opens a wallet, pays from it or reads it: a passkey, a remembered device, a key.
 
     Sandbox customers get no messages.
     """

@@ -210,6 +210,7 @@ class Needs:
         """A customer with all that logs in or pays, and the merchant of a sandbox customer."""
         self.passkeys_of(customer_id)
         self.devices_of(customer_id)
+        self.keys_of(customer_id)
         self._log_ins_of(customer_id)
 
     def passkeys_of(self, customer_id: UUID) -> None:
@@ -234,6 +235,17 @@ class Needs:
         self.lock(World.customers, customer_id)
         self.read(World.devices_of, customer_id)
         self.then(World.devices_of, follow)
+
+    def keys_of(self, customer_id: UUID) -> None:
+        """A customer with the usable keys of the wallet."""
+
+        def follow(needs: Needs, world: World) -> None:
+            for digest in world.wallet_keys_of[customer_id]:
+                needs.lock(World.wallet_keys, digest)
+
+        self.lock(World.customers, customer_id)
+        self.read(World.wallet_keys_of, customer_id)
+        self.then(World.wallet_keys_of, follow)
 
     def _log_ins_of(self, whose: UUID) -> None:
         def follow(needs: Needs, world: World) -> None:

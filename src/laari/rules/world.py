@@ -333,6 +333,8 @@ class World:
     sandbox_shops = Lookup[UUID, str]()
     # How many keys a wallet ever had, and how many can be used. Its lock protects them.
     wallet_key_counts = Lookup[int, KeyCounts]()
+    # The usable keys of a customer. The lock on the customer lets none be made meanwhile.
+    wallet_keys_of = Lookup[UUID, frozenset[bytes]]()
     wallet_keys = Table[bytes, WalletKey](
         WalletKey, "wallet_keys", ("digest",), changes_from="revoked_at"
     )

@@ -192,9 +192,10 @@ async def reset_user_password(
 async def reset_customer_password(
     service: Service, customer_id: UUID, password: str | None
 ) -> dict[str, object]:
-    """Set a customer's new password and end all sessions.
+    """Set a customer's new password and end all sessions, passkeys, remembered devices and keys.
 
-    The password is not shown again. A live customer changes it at the next login.
+    The customer's programs need new keys, and the customer gets a message about it. The password
+    is not shown again. A live customer changes it at the next login.
     """
     async with connection_to(service.dsn) as connection:
         is_live = await customers.mode_of(connection, customer_id) == "live"

@@ -16,6 +16,7 @@ from laari.rules.people.passkeys import end_passkeys
 from laari.rules.people.permissions import lacks
 from laari.rules.people.persons import end_sessions, no_log_in, prove
 from laari.rules.people.remembered_devices import end_devices, forget_devices
+from laari.rules.people.wallet_keys import end_keys
 from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
@@ -40,7 +41,7 @@ class SetPassword(Command[int]):
         if self.verified is None or password_hash_of(world, self.whose) != self.verified:
             message = "Your password was changed in the meantime. Nothing was changed now."
             return refuse("conflict", message)
-        return set_password(world, self.actor, self.whose, self.password_hash)
+        return set_password(world, self.actor, self.whose, self.password_hash, keeps_first_key=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class ResetPassword(Command[int]):
 class EndSessions(Command[int]):
     """The operator ends all sessions of somebody; the result is their number.
 
-    A remembered device of a customer would pay without one: it ends too.
+    A remembered device of a customer would pay without one, and a key would read: they end too.
     """
 
     actor: Actor
@@ -88,6 +89,7 @@ class EndSessions(Command[int]):
             return no_log_in(self.whose)
         if isinstance(self.whose, CustomerId):
             end_devices(world, self.actor, world.customers[self.whose.id])
+            end_keys(world, self.actor, world.customers[self.whose.id])
         ended = end_sessions(world, self.whose.id)
         if ended:
             note(
@@ -126,12 +128,18 @@ def password_hash_of(world: World, whose: Whose) -> str | None:
 
 
 def set_password(
-    world: World, actor: Actor, whose: Whose, password_hash: str, *, must_change: bool = False
+    world: World,
+    actor: Actor,
+    whose: Whose,
+    password_hash: str,
+    *,
+    must_change: bool = False,
+    keeps_first_key: bool = False,
 ) -> int:
     """Sets the password of somebody whom the batch has locked, and ends all sessions.
 
     It returns their number. A link to set the old password again would outlive it, and so would a
-    passkey or a remembered device that somebody with the old password has added.
+    passkey, a remembered device or a key that somebody with the old password has added.
     """
     if isinstance(whose, CustomerId):
         customer = world.customers[whose.id]
@@ -150,6 +158,8 @@ def set_password(
         )
         end_passkeys(world, Act(actor, "passkey.end"), customer)
         forget_devices(world, actor, customer)
+        first_stays = keeps_first_key and customer.password_first
+        end_keys(world, actor, customer, first_stays=first_stays)
     else:
         person = replace(
             world.persons[whose.id],

@@ -19,6 +19,7 @@ from laari.rules.master_key import bind
 from laari.rules.messages import tell_access
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
+from laari.rules.people.wallet_keys import end_keys
 from laari.rules.records.people import Customer, CustomerId, RememberedDevice, show_whose
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
@@ -109,7 +110,7 @@ class ForgetDevice(Command[RememberedDevice]):
 class ForgetDevices(Command[int]):
     """Ends all remembered devices of a customer, and tells them; the result is their number.
 
-    By the operator, or by the customer who logs out everywhere.
+    By the operator, or by the customer who logs out everywhere: then the keys end too.
     """
 
     permission: ClassVar[Permission] = "sessions.end"
@@ -118,6 +119,7 @@ class ForgetDevices(Command[int]):
 
     def needs(self, needs: Needs) -> None:
         needs.devices_of(self.customer_id)
+        needs.keys_of(self.customer_id)
 
     def decide(self, world: World) -> int | Refusal:
         own = is_themselves(self.actor, self.customer_id)
@@ -127,6 +129,8 @@ class ForgetDevices(Command[int]):
         customer = world.customers.get(self.customer_id)
         if customer is None:
             return refuse("not_found")
+        if own:
+            end_keys(world, self.actor, customer)
         return end_devices(world, self.actor, customer)
 
 

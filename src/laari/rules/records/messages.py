@@ -56,6 +56,8 @@ MessageKind = Literal[
     "passkey_ended",
     "device_remembered",
     "device_forgotten",
+    "key_created",
+    "key_revoked",
     "password_link",
     "password_code",
     "signup_code",

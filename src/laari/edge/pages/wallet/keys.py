@@ -37,8 +37,16 @@ async def create(request: WalletRequest) -> Reply:
         raise RefusedForm(422, request.language.text("keys.no_name", most=MAX_NAME))
     await passkeys.confirm(request, request.customer)
     before = read_count(request.form.get("made", ""))
+    customer = request.customer
     made = await request.backend.spine.submit(
-        CreateWalletKey(request.actor, request.customer.account, name, before)
+        CreateWalletKey(
+            request.actor,
+            customer.customer_id,
+            customer.account,
+            name,
+            before,
+            session=customer.digest,
+        )
     )
     if not isinstance(made, Refusal):
         return await show(request, new_key=made)
@@ -52,13 +60,16 @@ async def create(request: WalletRequest) -> Reply:
 async def revoke(request: WalletRequest) -> Reply:
     if _DIGEST.fullmatch(request.params["digest"]):
         key_digest = bytes.fromhex(request.params["digest"])
-        await request.backend.spine.submit(
-            RevokeWalletKey(request.actor, request.customer.account, key_digest)
-        )
+        customer = request.customer
+        command = RevokeWalletKey(request.actor, customer.customer_id, customer.account, key_digest)
+        outcome = await request.backend.spine.submit(command)
+        if isinstance(outcome, Refusal):  # the key still works: nobody must believe the contrary
+            words = request.language.text("approval.busy")
+            raise RefusedForm(outcome.status, words, outcome.retry_after)
     return request.go("/app/keys")
 
 
 ROUTES = [
     PageRoute(WalletRequest, "/keys", get=show, post=create),
-    PageRoute(WalletRequest, "/keys/{digest}/revoke", post=revoke),
+    PageRoute(WalletRequest, "/keys/{digest}/revoke", post=revoke, page=show),
 ]

@@ -53,6 +53,8 @@ LOADERS: dict[object, Loader] = {
     World.sandbox_shops: by_query(World.sandbox_shops, customers.sandbox_shops),
     # After the lock on the wallet: two keys that are made at once count in turn.
     World.wallet_key_counts: by_query_for_each(World.wallet_key_counts, wallet_keys.counts),
+    # After the lock on the customer: no key is made meanwhile.
+    World.wallet_keys_of: by_query(World.wallet_keys_of, wallet_keys.digests),
     # After the lock on the wallet: no device pays meanwhile.
     World.device_days: by_query(World.device_days, remembered_devices.last_days),
     # After the lock on the customer.

@@ -1,8 +1,10 @@
 """Keys of wallets: those that can be used, and how many there were."""
 
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
+from uuid import UUID
 
 from asyncpg import Connection
 
@@ -33,6 +35,20 @@ async def counts(connection: Connection, account: int) -> KeyCounts:
         account,
     )
     return KeyCounts(**row)
+
+
+async def digests(
+    connection: Connection, customers: Collection[UUID]
+) -> dict[UUID, frozenset[bytes]]:
+    """The usable keys of each customer."""
+    rows = await connection.fetch(
+        "SELECT w.customer_id, array_agg(k.digest) FROM wallets w "
+        "JOIN wallet_keys k ON k.account = w.account AND k.revoked_at IS NULL "
+        "WHERE w.customer_id = ANY($1) GROUP BY 1",
+        list(customers),
+    )
+    found: dict[UUID, frozenset[bytes]] = dict.fromkeys(customers, frozenset())
+    return found | {customer_id: frozenset(keys) for customer_id, keys in rows}
 
 
 async def usable(connection: Connection, account: int) -> list[UsableKey]:
