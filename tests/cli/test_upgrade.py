@@ -48,6 +48,14 @@ def laari(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
     return Commands(capsys)
 
 
+@pytest.fixture
+def edited(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """A program whose first file was edited since it made the database."""
+    first = KNOWN[0]._replace(sql=KNOWN[0].sql + "-- more")
+    monkeypatch.setattr(migrate, "known_migrations", lambda *_: [first, *KNOWN[1:]])
+    return Commands(capsys)
+
+
 @pytest.mark.parametrize("command", ["audit", "health", "merchant list"])
 def test_a_command_on_an_older_schema_says_what_to_do(
     laari: Commands, old: Path, command: str
@@ -82,6 +90,21 @@ def test_an_older_database_is_backed_up_restored_and_then_upgraded(
     assert laari(new, "migrate", "--json").json == {"before": OLDER, "after": NEWER}
     assert [each["name"] for each in laari(new, "merchant", "list", "--json").json] == ["Kept"]
     assert laari(new, "audit", "--json").json["ok"]
+
+
+@pytest.mark.parametrize("command", ["audit", "health", "merchant list", "migrate"])
+def test_a_database_of_an_edited_schema_file_is_refused_in_one_line(
+    edited: Commands, old: Path, command: str
+) -> None:
+    refused = edited(old, *command.split()).refusal
+    assert refused.startswith("the database was made by an unreleased version of Laari: its ")
+
+
+def test_a_database_of_an_edited_schema_file_is_backed_up(
+    edited: Commands, old: Path, tmp_path: Path
+) -> None:
+    made = edited(old, "backup", tmp_path / "b", "--with-key", "--json").json
+    assert (made["verified"], made["schema_version"]) == (True, OLDER)
 
 
 def test_an_older_program_restores_a_newer_database_without_an_audit(

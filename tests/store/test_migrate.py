@@ -53,7 +53,7 @@ async def test_processes_that_migrate_at_once_do_it_once(empty_dsn: str) -> None
 
 
 async def test_a_newer_schema_is_refused_in_one_line(dsn: str) -> None:
-    newer = f"INSERT INTO schema_migrations (version, name) VALUES ({LATEST + 1}, 'future')"
+    newer = f"INSERT INTO schema_migrations VALUES ({LATEST + 1}, 'future', '')"
     await run_sql(dsn, newer)
     for attempt in (migrate, check):
         with pytest.raises(MigrationError, match=f"at version {LATEST + 1}, newer") as refused:
@@ -66,6 +66,28 @@ async def test_a_schema_with_another_migration_of_the_same_number_is_refused(dsn
     for attempt in (migrate, check):
         with pytest.raises(MigrationError, match=f"unreleased .* {LATEST} is other, not"):
             await attempt(dsn)
+
+
+async def test_a_schema_of_an_edited_file_with_the_same_name_is_refused(
+    empty_dsn: str, folder: Path
+) -> None:
+    first = known_migrations()[0]
+    edited = folder / f"0001_{first.name}.sql"
+    edited.write_text(edited.read_text() + "-- more\n")
+    await migrate(empty_dsn, folder)
+    for attempt in (migrate, check):
+        with pytest.raises(MigrationError, match=f"unreleased .* 1 is another {first.name}$"):
+            await attempt(empty_dsn)
+    assert await schema_version(empty_dsn) == LATEST  # for a backup
+
+
+async def test_a_database_of_0_1_without_digests_is_refused(dsn: str) -> None:
+    await run_sql(dsn, "ALTER TABLE schema_migrations DROP COLUMN digest")
+    for attempt in (migrate, check):
+        with pytest.raises(MigrationError, match="made by an unreleased version") as refused:
+            await attempt(dsn)
+        assert "\n" not in str(refused.value)
+    assert await schema_version(dsn) == LATEST
 
 
 async def test_a_migration_that_fails_leaves_nothing_behind(dsn: str, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Numbered migrations: `migrations/NNNN_name.sql`, applied in order, one transaction each."""
 
+import hashlib
 import math
 import re
 from pathlib import Path
@@ -27,6 +28,18 @@ class Migration(NamedTuple):
     name: str
     sql: str
 
+    @property
+    def digest(self) -> bytes:
+        """Of its file: a schema that an edited file made is another one, under the same name."""
+        return hashlib.sha256(self.sql.encode()).digest()
+
+
+class Applied(NamedTuple):
+    """A migration that the database has."""
+
+    name: str
+    digest: bytes | None  # null in databases of 0.1, which kept none
+
 
 def known_migrations(folder: Path = FOLDER) -> list[Migration]:
     found = []
@@ -50,7 +63,7 @@ async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
         if before == 0:
             await connection.execute(
                 "CREATE TABLE IF NOT EXISTS schema_migrations ("
-                "version bigint PRIMARY KEY, name text NOT NULL, "
+                "version bigint PRIMARY KEY, name text NOT NULL, digest bytea NOT NULL, "
                 "applied_at timestamptz NOT NULL DEFAULT now())"
             )
         for migration in known[before:]:
@@ -79,9 +92,10 @@ async def _apply(connection: Connection, migration: Migration) -> None:
         async with connection.transaction():
             await connection.execute(migration.sql)
             await connection.execute(
-                "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                "INSERT INTO schema_migrations (version, name, digest) VALUES ($1, $2, $3)",
                 migration.version,
                 migration.name,
+                migration.digest,
             )
     except asyncpg.PostgresError as error:
         raise MigrationError(
@@ -89,26 +103,30 @@ async def _apply(connection: Connection, migration: Migration) -> None:
         ) from error
 
 
-async def _applied_in(dsn: str) -> list[str]:
+async def _applied_in(dsn: str) -> list[Applied]:
     async with connection_to(dsn, LOOK_SECONDS) as connection:
         return await _applied(connection)
 
 
-async def _applied(connection: Connection) -> list[str]:
-    """The names of the migrations that the database has, in order."""
+async def _applied(connection: Connection) -> list[Applied]:
+    """The migrations that the database has, in order."""
     if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
         return []
-    rows = await connection.fetch("SELECT name FROM schema_migrations ORDER BY version")
-    return [row["name"] for row in rows]
+    rows = await connection.fetch(  # as JSON, because a database of 0.1 lacks the column
+        "SELECT name, (to_jsonb(m) ->> 'digest')::bytea AS digest FROM schema_migrations m "
+        "ORDER BY version"
+    )
+    return [Applied(**row) for row in rows]
 
 
-def _compare(applied: list[str], known: list[Migration]) -> int:
+def _compare(applied: list[Applied], known: list[Migration]) -> int:
     """The version of the database, which has no migration that this code does not know."""
-    for migration, name in zip(known, applied, strict=False):
-        if migration.name != name:
+    for migration, (name, digest) in zip(known, applied, strict=False):
+        if (migration.name, migration.digest) != (name, digest):
+            other = f"another {name}" if name == migration.name else f"{name}, not {migration.name}"
             raise MigrationError(
                 f"the database was made by an unreleased version of Laari: its migration "
-                f"{migration.version} is {name}, not {migration.name}"
+                f"{migration.version} is {other}"
             )
     if len(applied) > len(known):
         raise MigrationError(
