@@ -148,6 +148,17 @@ async def test_the_audit_knows_the_schema_on_every_version_of_postgresql(dsn: st
     assert CATALOG.read_bytes() == await dump_catalog(dsn), "run `python -m tools.audit_schema`"
 
 
+async def test_a_check_of_several_columns_has_a_name_of_its_own(dsn: str) -> None:
+    """A generated name counts the checks before it, so a later one would change it."""
+    rows = await run_sql(
+        dsn,
+        "SELECT conrelid::regclass || '.' || conname AS name FROM pg_constraint "
+        "WHERE connamespace = 'public'::regnamespace AND contype = 'c' "
+        "AND conname ~ '_check[0-9]*$' AND cardinality(conkey) <> 1",
+    )
+    assert [row["name"] for row in rows] == []
+
+
 # Analyzing them costs nothing that a payment could notice, however long the service runs.
 SMALL = """
     access_tokens bank_accounts bank_files bank_holidays bank_lines bank_orders bank_statements

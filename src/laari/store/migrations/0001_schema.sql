@@ -99,7 +99,8 @@ CREATE TABLE tenants (
     -- The largest payment of the merchant in this mode, beside the general one; null for no limit.
     max_payment bigint CHECK (max_payment BETWEEN 1 AND 9999999999),
     UNIQUE (merchant_id, mode),  -- one tenant for each mode
-    CHECK (mode = 'sandbox' OR clock_offset_seconds = 0)  -- real money has real time
+    -- Real money has real time.
+    CONSTRAINT only_sandboxes_have_a_clock CHECK (mode = 'sandbox' OR clock_offset_seconds = 0)
 );
 
 -- A tenant with the facts that every command needs; every request reads it.
@@ -206,7 +207,7 @@ CREATE TABLE access_tokens (
     client_id text COLLATE "C" NOT NULL,
     scope text COLLATE "C" NOT NULL,
     issued_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL CHECK (expires_at > issued_at),
+    expires_at timestamptz NOT NULL CONSTRAINT tokens_expire_later CHECK (expires_at > issued_at),
     sandbox_offset_seconds bigint NOT NULL,  -- of the sandbox's clock when the token was issued
     binding bytea NOT NULL CHECK (length(binding) = 32)  -- to the client and the scope
 );
@@ -325,7 +326,7 @@ CREATE TABLE invitations (
     -- Invitations of a person who leaves end with the person; null for the command line.
     invited_by uuid REFERENCES persons ON DELETE CASCADE,
     created_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL CHECK (expires_at > created_at),
+    expires_at timestamptz NOT NULL CONSTRAINT invitations_expire_later CHECK (expires_at > created_at),
     -- A link that the inviter saw says nothing about the owner of the address: the inviter can open
     -- it. Only a link that went to the address by email, or that an operator forwards, proves the
     -- address and may replace the password of a person who has not proved it.
@@ -378,7 +379,7 @@ CREATE TABLE customers (
     created_at timestamptz NOT NULL DEFAULT now(),
     password_must_change boolean NOT NULL DEFAULT false,  -- as for persons
     password_first boolean NOT NULL DEFAULT false,
-    CHECK (sandbox_of IS NULL OR mode = 'sandbox')
+    CONSTRAINT sandbox_customers_are_of_sandboxes CHECK (sandbox_of IS NULL OR mode = 'sandbox')
 );
 -- A payment request names its customer by one of these, so each is one customer's in its mode. All
 -- sandbox customers of merchants share the designated address and are left out.
@@ -435,7 +436,7 @@ CREATE TABLE contact_changes (
         CHECK (status IN ('waiting', 'confirmed', 'done', 'cancelled', 'stopped', 'failed')),
     confirmed_at timestamptz,
     confirmed_by text,
-    effective_at timestamptz CHECK (effective_at >= confirmed_at),
+    effective_at timestamptz CONSTRAINT effect_after_confirmation CHECK (effective_at >= confirmed_at),
     stop_digest bytea UNIQUE CHECK (length(stop_digest) = 32),  -- of the link to the old contact
     ended_at timestamptz,
     ended_by text,
@@ -507,7 +508,8 @@ CREATE TRIGGER cases_end_once BEFORE UPDATE ON cases
 -- If the customer ends it, the messages go on until `ends_at`.
 CREATE TABLE trusted_people (
     customer_id uuid PRIMARY KEY REFERENCES customers,
-    trusted_id uuid REFERENCES customers CHECK (trusted_id <> customer_id),  -- null: nobody has the number
+    trusted_id uuid REFERENCES customers  -- null: nobody has the number
+        CONSTRAINT trusted_is_another CHECK (trusted_id <> customer_id),
     mobile text COLLATE "C" NOT NULL CHECK (mobile ~ '^[0-9]{7}$'),  -- as it was entered
     above bigint NOT NULL CHECK (above BETWEEN 0 AND 999999999999999999),
     asked_at timestamptz NOT NULL,
@@ -624,7 +626,7 @@ CREATE TABLE sessions (
     device text CHECK (char_length(device) BETWEEN 1 AND 80),  -- "Firefox on Android"
     CONSTRAINT sessions_of_one CHECK (num_nonnulls(customer_id, person_id) = 1),
     -- A log-in made on a checkout or approval page is good for that page alone; null is everywhere.
-    CONSTRAINT sessions_page_check
+    CONSTRAINT only_customers_have_a_page
         CHECK (page IS NULL OR (customer_id IS NOT NULL AND page ~ '^/(pay|approve)/[^/]+$')),
     CONSTRAINT only_people_have_factors CHECK (NOT factor_due OR person_id IS NOT NULL)
 );
@@ -741,7 +743,7 @@ CREATE TABLE payments (
     terminal_label text COLLATE "C" CHECK (char_length(terminal_label) BETWEEN 1 AND 10),
     bill_number text COLLATE "C" CHECK (bill_number ~ '^[A-Za-z0-9 ._/-]{1,25}$'),
     -- Counted in bytes, except for those that come from a payment request.
-    return_url text CHECK (
+    return_url text CONSTRAINT return_url_is_short CHECK (
         char_length(return_url) >= 1
         AND char_length(return_url) <= 2048
         AND (kind = 'request' OR octet_length(return_url) <= 2048)
@@ -753,7 +755,7 @@ CREATE TABLE payments (
     authorization_id uuid,
     status text NOT NULL
         CHECK (status = ANY ('{pending,paid,rejected,expired,cancelled,refunded}')),
-    fee bigint CHECK (fee BETWEEN 0 AND amount),
+    fee bigint CONSTRAINT fee_fits_amount CHECK (fee BETWEEN 0 AND amount),
     paid_at timestamptz,
     payment_reference text COLLATE "C",
     payer_account bigint,
@@ -821,7 +823,7 @@ CREATE TABLE payment_requests (
     expires_at timestamptz NOT NULL,
     status text NOT NULL
         CHECK (status IN ('pending', 'paid', 'rejected', 'expired', 'cancelled', 'refunded')),
-    fee bigint CHECK (fee BETWEEN 0 AND amount),
+    fee bigint CONSTRAINT fee_fits_amount CHECK (fee BETWEEN 0 AND amount),
     paid_at timestamptz,
     payment_id uuid,
     payment_reference text COLLATE "C",
@@ -946,7 +948,7 @@ CREATE TABLE saved_responses (
     last_replayed_at timestamptz,
     resource_id uuid,  -- the resource in the response
     PRIMARY KEY (tenant_id, operation, key),  -- a key means one request
-    CHECK ((replays > 0) = (last_replayed_at IS NOT NULL))
+    CONSTRAINT replayed_has_a_time CHECK ((replays > 0) = (last_replayed_at IS NOT NULL))
 );
 CREATE INDEX saved_responses_by_resource ON saved_responses (resource_id)
     WHERE resource_id IS NOT NULL;
@@ -1094,7 +1096,7 @@ CREATE TABLE seals (
     content bytea NOT NULL CHECK (length(content) = 32),
     sealed_at timestamptz NOT NULL,
     mac bytea NOT NULL CHECK (length(mac) = 32),
-    CHECK (upto_xid >= from_xid)
+    CONSTRAINT seals_go_forward CHECK (upto_xid >= from_xid)
 );
 CREATE INDEX seals_by_subject ON seals (subject, number);
 CREATE TRIGGER seals_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON seals
@@ -1115,7 +1117,7 @@ CREATE TABLE merchant_funds (
     -- which of two payouts comes first.
     last_payout bigint NOT NULL DEFAULT 0,
     paid_out_upto timestamptz,
-    CHECK ((last_payout = 0) = (paid_out_upto IS NULL))
+    CONSTRAINT last_payout_has_a_cut_off CHECK ((last_payout = 0) = (paid_out_upto IS NULL))
 );
 -- Every tenant has its row from the beginning.
 CREATE FUNCTION add_merchant_funds() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1152,7 +1154,7 @@ CREATE TABLE bank_accounts (
     bank text NOT NULL CHECK (char_length(bank) BETWEEN 1 AND 70),
     account_number text COLLATE "C" NOT NULL CHECK (account_number ~ '^[0-9]{4,20}$'),
     created_at timestamptz NOT NULL,
-    effective_at timestamptz NOT NULL CHECK (effective_at >= created_at),
+    effective_at timestamptz NOT NULL CONSTRAINT effect_after_entry CHECK (effective_at >= created_at),
     actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
     actor_name text NOT NULL CHECK (actor_name <> ''),
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
@@ -1194,8 +1196,9 @@ CREATE TABLE payout_runs (
     sent_at timestamptz,
     sent_by text,
     CONSTRAINT payout_runs_numbered UNIQUE (mode, number),
-    CHECK (status NOT IN ('approved', 'sent') OR num_nulls(approved_at, approved_by) = 0),
-    CHECK ((status = 'sent') = (num_nulls(sent_at, sent_by) = 0))
+    CONSTRAINT approved_has_a_person
+        CHECK (status NOT IN ('approved', 'sent') OR num_nulls(approved_at, approved_by) = 0),
+    CONSTRAINT sent_has_a_person CHECK ((status = 'sent') = (num_nulls(sent_at, sent_by) = 0))
 );
 -- One run at a time is filled.
 CREATE UNIQUE INDEX payout_runs_one_open ON payout_runs (mode) WHERE status = 'requested';
@@ -1237,7 +1240,8 @@ CREATE TABLE payouts (
         CHECK (status IN ('requested', 'approved', 'sent', 'settled', 'returned', 'cancelled')),
     run_id uuid,
     bank_account_id uuid,
-    returned_amount bigint NOT NULL DEFAULT 0 CHECK (returned_amount BETWEEN 0 AND amount),
+    returned_amount bigint NOT NULL DEFAULT 0
+        CONSTRAINT returned_fits_amount CHECK (returned_amount BETWEEN 0 AND amount),
     approved_at timestamptz,
     sent_at timestamptz,
     settled_at timestamptz,
@@ -1258,7 +1262,7 @@ CREATE TABLE payouts (
     CONSTRAINT payouts_owner CHECK (num_nonnulls(tenant_id, account) = 1),
     CONSTRAINT payouts_numbered UNIQUE (tenant_id, number),
     CONSTRAINT withdrawals_numbered UNIQUE (account, number),
-    CHECK (account IS NULL OR fee = 0)
+    CONSTRAINT withdrawals_are_free CHECK (account IS NULL OR fee = 0)
 );
 CREATE INDEX payouts_by_cut_off ON payouts (tenant_id, cut_off, number);
 CREATE INDEX payouts_by_time ON payouts (tenant_id, created_at, id);
@@ -1283,10 +1287,11 @@ CREATE TABLE bank_orders (
     -- The bank's words: of its line, or as a person recorded them. The owner reads them.
     return_reason text CHECK (char_length(return_reason) BETWEEN 1 AND 500),
     UNIQUE (payout_id, place),
-    CHECK (num_nulls(settled_at, settled_transfer_id) IN (0, 2)),
-    CHECK (num_nulls(returned_at, returned_transfer_id, return_reason) IN (0, 3)),
-    CHECK ((status = 'returned') = (returned_at IS NOT NULL)),
-    CHECK (status <> 'settled' OR settled_at IS NOT NULL)
+    CONSTRAINT settlement_is_complete CHECK (num_nulls(settled_at, settled_transfer_id) IN (0, 2)),
+    CONSTRAINT return_is_complete
+        CHECK (num_nulls(returned_at, returned_transfer_id, return_reason) IN (0, 3)),
+    CONSTRAINT returned_has_a_time CHECK ((status = 'returned') = (returned_at IS NOT NULL)),
+    CONSTRAINT settled_has_a_time CHECK (status <> 'settled' OR settled_at IS NOT NULL)
 );
 
 -- Transfers that were added up after a payout although their time is before its cut-off. They may
@@ -1329,16 +1334,26 @@ CREATE TABLE bank_lines (
     booked_at timestamptz,
     handled_at timestamptz,  -- by a person: assigned, sent back, booked or matched
     handled_by text,
-    CHECK ((use IN ('topup', 'assigned')) = (account IS NOT NULL)),
-    CHECK ((use IN ('settled', 'returned')) = (order_reference IS NOT NULL) OR use = 'matched'),
-    CHECK (use NOT IN ('topup', 'receipt', 'assigned', 'sent_back') OR tid IS NOT NULL AND amount > 0),
-    CHECK (use <> 'charge' OR tid IS NOT NULL AND amount < 0),
-    CHECK (use <> 'matched' OR num_nulls(tid, order_reference) = 1 AND amount < 0),
-    CHECK (use <> 'none' OR num_nulls(tid, booked_at) = 2 AND amount < 0),
-    CHECK (use IN ('none', 'settled', 'returned') OR order_reference IS NOT NULL
-        OR booked_at IS NOT NULL),
-    CHECK ((use IN ('assigned', 'sent_back', 'charge', 'matched'))
-        = (num_nulls(handled_at, handled_by) = 0))
+    CONSTRAINT wallets_get_topups CHECK ((use IN ('topup', 'assigned')) = (account IS NOT NULL)),
+    CONSTRAINT answers_have_an_order CHECK (
+        (use IN ('settled', 'returned')) = (order_reference IS NOT NULL) OR use = 'matched'
+    ),
+    CONSTRAINT receipts_come_in CHECK (
+        use NOT IN ('topup', 'receipt', 'assigned', 'sent_back') OR tid IS NOT NULL AND amount > 0
+    ),
+    CONSTRAINT charges_go_out CHECK (use <> 'charge' OR tid IS NOT NULL AND amount < 0),
+    CONSTRAINT matched_with_one
+        CHECK (use <> 'matched' OR num_nulls(tid, order_reference) = 1 AND amount < 0),
+    CONSTRAINT unexplained_is_not_booked
+        CHECK (use <> 'none' OR num_nulls(tid, booked_at) = 2 AND amount < 0),
+    CONSTRAINT explained_is_booked CHECK (
+        use IN ('none', 'settled', 'returned') OR order_reference IS NOT NULL
+        OR booked_at IS NOT NULL
+    ),
+    CONSTRAINT handled_by_a_person CHECK (
+        (use IN ('assigned', 'sent_back', 'charge', 'matched'))
+        = (num_nulls(handled_at, handled_by) = 0)
+    )
 );
 -- An order is confirmed and returned by one line each.
 CREATE UNIQUE INDEX bank_lines_answer_once ON bank_lines (order_reference, use)
@@ -1386,7 +1401,7 @@ CREATE TABLE float_signoffs (
     actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
     actor_name text NOT NULL CHECK (actor_name <> ''),
     created_at timestamptz NOT NULL,
-    CHECK (closing = bank_closing OR note IS NOT NULL)  -- a difference needs an explanation
+    CONSTRAINT difference_has_an_explanation CHECK (closing = bank_closing OR note IS NOT NULL)
 );
 CREATE INDEX float_signoffs_by_day ON float_signoffs (day, created_at);
 CREATE TRIGGER float_signoffs_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON float_signoffs
@@ -1416,7 +1431,8 @@ CREATE TABLE pending_movements (
         'topup', 'adjustment', 'refund', 'release', 'merchant_adjustment', 'assign', 'send_back',
         'charge', 'sweep', 'return', 'bank_account', 'import'
     )),
-    amount bigint NOT NULL CHECK ((amount = 0) = (kind = 'bank_account')),
+    amount bigint NOT NULL
+        CONSTRAINT only_a_bank_account_has_no_amount CHECK ((amount = 0) = (kind = 'bank_account')),
     details text NOT NULL CHECK (details <> ''),
     account bigint REFERENCES wallets,
     tenant_id bigint REFERENCES tenants,
@@ -1574,7 +1590,7 @@ CREATE TABLE deliveries (
     leases bigint NOT NULL DEFAULT 0,
     next_attempt_at timestamptz NOT NULL DEFAULT now(),
     delivered_at timestamptz,
-    CHECK ((status = 'delivered') = (delivered_at IS NOT NULL))
+    CONSTRAINT delivered_has_a_time CHECK ((status = 'delivered') = (delivered_at IS NOT NULL))
 ) WITH (fillfactor = 70);
 -- Each tenant's queue is a separate range, so a long queue does not delay the others.
 CREATE INDEX deliveries_due ON deliveries (tenant_id, next_attempt_at) WHERE status = 'pending';
