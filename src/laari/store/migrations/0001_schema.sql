@@ -932,7 +932,6 @@ CREATE INDEX refunds_by_time ON refunds (tenant_id, created_at, id);
 CREATE INDEX refunds_by_xid ON refunds USING brin (xid) WITH (pages_per_range = 64);
 CREATE TRIGGER refunds_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON refunds
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON refunds FROM PUBLIC;
 
 -- Responses to requests with an idempotency key. A repeated request gets the same response.
 CREATE TABLE saved_responses (
@@ -1013,7 +1012,6 @@ CREATE INDEX transfers_of_the_bank ON transfers (created_at)
 CREATE INDEX transfers_from_outside ON transfers (id) WHERE kind IN ('topup', 'adjustment');
 CREATE TRIGGER transfers_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transfers
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON transfers FROM PUBLIC;
 
 -- The history of wallets, failed attempts included; `recorded` is the order it is read in.
 CREATE TABLE transactions (
@@ -1141,7 +1139,6 @@ CREATE TABLE fund_movements (
 CREATE INDEX fund_movements_by_time ON fund_movements (tenant_id, created_at, transfer_id);
 CREATE TRIGGER fund_movements_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON fund_movements
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON fund_movements FROM PUBLIC;
 
 -- The bank accounts of merchants and of wallets. A row is never changed: the newest one whose time
 -- has come is in effect. The first one that the owner enters is so at once; a later one, and each one
@@ -1165,7 +1162,6 @@ CREATE INDEX bank_accounts_by_tenant ON bank_accounts (tenant_id, effective_at);
 CREATE INDEX bank_accounts_by_account ON bank_accounts (account, effective_at);
 CREATE TRIGGER bank_accounts_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON bank_accounts
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON bank_accounts FROM PUBLIC;
 
 -- The operator's agreement with a merchant about payouts. A tenant without a row has the defaults.
 CREATE TABLE payout_terms (
@@ -1214,7 +1210,6 @@ CREATE TABLE bank_files (
 );
 CREATE TRIGGER bank_files_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON bank_files
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON bank_files FROM PUBLIC;
 
 -- A payout consists of the movements of its merchant since the previous payout. A movement belongs
 -- to the first payout whose `cut_off` is later than its time and whose `snapshot` shows its
@@ -1389,7 +1384,6 @@ CREATE TABLE fee_sweeps (
 );
 CREATE TRIGGER fee_sweeps_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON fee_sweeps
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON fee_sweeps FROM PUBLIC;
 
 -- A person compared a day of the books with the bank's closing balance. The newest row counts.
 CREATE TABLE float_signoffs (
@@ -1406,7 +1400,6 @@ CREATE TABLE float_signoffs (
 CREATE INDEX float_signoffs_by_day ON float_signoffs (day, created_at);
 CREATE TRIGGER float_signoffs_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON float_signoffs
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON float_signoffs FROM PUBLIC;
 
 -- What a person of the operator moved alone, as the sum of the last day on which they did. A command
 -- that moves live money locks the row, so that two at once cannot both pass the limit
@@ -1512,7 +1505,6 @@ CREATE INDEX record_changes_by_key ON record_changes (record, key, id);
 CREATE INDEX record_changes_by_xid ON record_changes USING brin (xid) WITH (pages_per_range = 64);
 CREATE TRIGGER record_changes_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON record_changes
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON record_changes FROM PUBLIC;
 
 -- == Figures and closings of tills ================================================================
 
@@ -1574,7 +1566,6 @@ CREATE TABLE till_closings (
 CREATE INDEX till_closings_by_time ON till_closings (tenant_id, created_at, id);
 CREATE TRIGGER till_closings_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON till_closings
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON till_closings FROM PUBLIC;
 
 -- == Webhooks =====================================================================================
 
@@ -1727,7 +1718,6 @@ CREATE TRIGGER journal_insert_only
 -- An address may only be removed.
 CREATE TRIGGER journal_keeps_addresses BEFORE UPDATE OF address ON journal
     FOR EACH ROW WHEN (NEW.address IS NOT NULL) EXECUTE FUNCTION refuse_change();
-REVOKE UPDATE, DELETE, TRUNCATE ON journal FROM PUBLIC;
 
 -- The watched values of a row. A name with a # has the beginning of a digest instead: it shows that
 -- a password was changed, and helps nobody to guess it.
