@@ -159,6 +159,24 @@ async def test_a_check_of_several_columns_has_a_name_of_its_own(dsn: str) -> Non
     assert [row["name"] for row in rows] == []
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE events SET body = ''",
+        "TRUNCATE events",
+        "UPDATE late_transfers SET tenant_id = 1",
+        "DELETE FROM late_transfers",
+        "DELETE FROM payouts",
+        "DELETE FROM payout_runs",
+        "DELETE FROM bank_orders",
+        "DELETE FROM bank_lines",
+    ],
+)
+async def test_rows_of_the_past_are_kept(dsn: str, statement: str) -> None:
+    with pytest.raises(asyncpg.RestrictViolationError, match="is insert-only"):
+        await run_sql(dsn, statement)
+
+
 # Analyzing them costs nothing that a payment could notice, however long the service runs.
 SMALL = """
     access_tokens bank_accounts bank_files bank_holidays bank_lines bank_orders bank_statements

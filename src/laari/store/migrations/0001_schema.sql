@@ -1073,6 +1073,9 @@ CREATE UNIQUE INDEX events_once
     ON events (object_id, (CASE type WHEN 'payout.returned' THEN id::text COLLATE "C" ELSE type END));
 CREATE INDEX events_by_time ON events (tenant_id, created_at, id);
 CREATE INDEX events_by_xid ON events USING brin (xid) WITH (pages_per_range = 64);
+-- Events of a sandbox may be purged.
+CREATE TRIGGER events_never_change BEFORE UPDATE OR TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- The chain over live rows of the tables that `subject` names. A seal covers the rows of one table
 -- after (from_xid, from_key) up to (upto_xid, upto_key). Without a key a transaction is covered whole;
@@ -1198,6 +1201,8 @@ CREATE TABLE payout_runs (
 );
 -- One run at a time is filled.
 CREATE UNIQUE INDEX payout_runs_one_open ON payout_runs (mode) WHERE status = 'requested';
+CREATE TRIGGER payout_runs_keep BEFORE DELETE OR TRUNCATE ON payout_runs
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- The bytes that were made for the bank, once for each run.
 CREATE TABLE bank_files (
@@ -1267,6 +1272,8 @@ CREATE INDEX payouts_by_bank_account ON payouts (bank_account_id) WHERE bank_acc
 CREATE INDEX payouts_without_run ON payouts (created_at, id)
     WHERE run_id IS NULL AND status = 'requested';
 CREATE INDEX payouts_by_xid ON payouts USING brin (xid) WITH (pages_per_range = 64);
+CREATE TRIGGER payouts_keep BEFORE DELETE OR TRUNCATE ON payouts
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- The orders to the bank: a payout above the bank's limit has several. The bank answers each.
 CREATE TABLE bank_orders (
@@ -1288,6 +1295,8 @@ CREATE TABLE bank_orders (
     CONSTRAINT returned_has_a_time CHECK ((status = 'returned') = (returned_at IS NOT NULL)),
     CONSTRAINT settled_has_a_time CHECK (status <> 'settled' OR settled_at IS NOT NULL)
 );
+CREATE TRIGGER bank_orders_keep BEFORE DELETE OR TRUNCATE ON bank_orders
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Transfers that were added up after a payout although their time is before its cut-off. They may
 -- belong to the next one, which finds them here instead of in the whole history.
@@ -1297,6 +1306,8 @@ CREATE TABLE late_transfers (
     transfer_id uuid NOT NULL,
     PRIMARY KEY (tenant_id, created_at, transfer_id)
 );
+CREATE TRIGGER late_transfers_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON late_transfers
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- == Money from the bank, and movements by operators ==============================================
 
@@ -1360,6 +1371,8 @@ CREATE INDEX bank_lines_open ON bank_lines (day, reference) WHERE use IN ('recei
 -- A movement is matched by one line.
 CREATE UNIQUE INDEX bank_lines_matched_once ON bank_lines (tid) WHERE use = 'matched';
 CREATE INDEX bank_lines_sent_back ON bank_lines (amount) WHERE use = 'sent_back';
+CREATE TRIGGER bank_lines_keep BEFORE DELETE OR TRUNCATE ON bank_lines
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Statements that a person has uploaded, by the SHA-256 digest of their bytes. What is booked is exactly
 -- what was checked, and what a second person confirmed. One that nobody waits for is deleted later.
