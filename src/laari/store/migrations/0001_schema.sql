@@ -159,9 +159,10 @@ CREATE TABLE applications (
     registration_number text NOT NULL CHECK (char_length(registration_number) BETWEEN 1 AND 100),
     tax_number text CHECK (char_length(tax_number) BETWEEN 1 AND 100),  -- null: not registered
     address text NOT NULL CHECK (char_length(address) BETWEEN 1 AND 500),
-    bank_name text NOT NULL CHECK (char_length(bank_name) BETWEEN 1 AND 100),
-    bank_holder text NOT NULL CHECK (char_length(bank_holder) BETWEEN 1 AND 255),
-    bank_account text COLLATE "C" NOT NULL CHECK (char_length(bank_account) BETWEEN 1 AND 40),
+    -- With the bounds of `bank_accounts`: an approval copies them.
+    bank_name text NOT NULL CHECK (char_length(bank_name) BETWEEN 1 AND 70),
+    bank_holder text NOT NULL CHECK (char_length(bank_holder) BETWEEN 1 AND 70),
+    bank_account text COLLATE "C" NOT NULL CHECK (bank_account ~ '^[0-9]{4,20}$'),
     monthly_volume bigint NOT NULL CHECK (monthly_volume >= 0),  -- expected, in laari
     contact text NOT NULL CHECK (char_length(contact) BETWEEN 1 AND 255),
     status text NOT NULL DEFAULT 'submitted'
@@ -346,7 +347,7 @@ CREATE TABLE second_factors (
     -- The 30-second step of the last accepted code. A code of this step or before is refused.
     last_step bigint NOT NULL DEFAULT 0,
     -- Wrong codes since the last right one. From the fifth on, each makes the person wait longer.
-    failures integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
+    failures bigint NOT NULL DEFAULT 0 CHECK (failures >= 0),
     blocked_until timestamptz,
     codes_made_at timestamptz,  -- the present recovery codes
     -- Digests of codes for a lost phone, made with the master key. A used code leaves the list.
@@ -408,7 +409,7 @@ CREATE TABLE customer_signups (
     password_hash text NOT NULL,
     language text COLLATE "C" NOT NULL,
     code_digest bytea NOT NULL CHECK (length(code_digest) = 32),
-    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
+    attempts bigint NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
     expires_at timestamptz NOT NULL
 );
 CREATE INDEX customer_signups_by_expiry ON customer_signups (expires_at);
@@ -431,7 +432,7 @@ CREATE TABLE contact_changes (
     -- Of the six digits, made with the master key; null if the service cannot reach the new contact.
     code_digest bytea CHECK (length(code_digest) = 32),
     code_expires_at timestamptz,
-    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
+    attempts bigint NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
     status text COLLATE "C" NOT NULL DEFAULT 'waiting'
         CHECK (status IN ('waiting', 'confirmed', 'done', 'cancelled', 'stopped', 'failed')),
     confirmed_at timestamptz,
@@ -699,7 +700,7 @@ CREATE TABLE password_links (
     -- Of the digits in an SMS, made with the master key; null for a link, which is the secret.
     code_digest bytea CHECK (length(code_digest) = 32),
     expires_at timestamptz NOT NULL,
-    attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0)  -- wrong codes
+    attempts bigint NOT NULL DEFAULT 0 CHECK (attempts >= 0)  -- wrong codes
 );
 CREATE INDEX password_links_by_expiry ON password_links (expires_at);
 
@@ -1495,7 +1496,6 @@ CREATE UNIQUE INDEX pending_movements_by_reference ON pending_movements (referen
     WHERE status = 'waiting';
 CREATE INDEX pending_movements_waiting ON pending_movements (id) WHERE status = 'waiting';
 CREATE INDEX pending_movements_of_imports ON pending_movements (reference, id) WHERE kind = 'import';
-CREATE INDEX pending_movements_by_account ON pending_movements (account);
 CREATE TRIGGER pending_movements_keep BEFORE DELETE OR TRUNCATE ON pending_movements
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 -- A movement that was decided never changes.
