@@ -1,12 +1,15 @@
 -- The schema of Laari. Read it from top to bottom.
 --
 -- Amounts are whole laari in `bigint`. Sums that can pass 2^63 are `numeric` without a fraction.
--- Identifiers, references and labels compare byte by byte (COLLATE "C"), whatever the locale is.
+-- Identifiers, references and labels are COLLATE "C": their order does not depend on the locale.
+-- Modes, statuses, kinds and types are compared for equality only, which is byte by byte in every
+-- collation: some have it and some do not, without a difference.
 --
 -- The checks repeat the rules of `laari.rules`, so that a defect in the code cannot write a row that
 -- breaks them. Only small tables that rarely change have foreign keys. The tables that every
 -- payment writes have none: a check would lock the busy merchant's row once per payment.
--- `laari audit` proves those links instead.
+-- `laari audit` proves those links instead. `device_payments` has two, to rows of the payer, which
+-- no other customer's payment locks.
 --
 -- PostgreSQL reads all checks of a table again for every statement that writes it. In the tables
 -- that payments write they are short for this reason: `= ANY ('{a,b}')` takes half as long as
@@ -268,6 +271,7 @@ CREATE INDEX reusable_links_open ON reusable_links (tenant_id) WHERE ended_at IS
 -- or at the operator. One person can work for several merchants with one password. Customers are
 -- separate, even with the same email.
 
+-- People who work for merchants or the operator, by their email addresses.
 CREATE TABLE persons (
     id uuid PRIMARY KEY,
     email text COLLATE "C" NOT NULL UNIQUE CHECK (email = lower(email)),  -- in one spelling only
@@ -282,6 +286,7 @@ CREATE TABLE persons (
     proven boolean NOT NULL
 );
 
+-- The role of a person at one place. A membership that ends is deleted.
 CREATE TABLE memberships (
     person_id uuid NOT NULL REFERENCES persons,
     merchant_id text COLLATE "C" REFERENCES merchants,  -- null: the operator of the service
@@ -374,7 +379,7 @@ CREATE TABLE customers (
     sandbox_of bigint UNIQUE REFERENCES tenants,
     mobile text COLLATE "C",
     email text COLLATE "C" CHECK (email = lower(email)),
-    vpa text COLLATE "C" CHECK (vpa = lower(vpa)),
+    vpa text COLLATE "C" CHECK (vpa = lower(vpa)),  -- virtual payment address
     language text NOT NULL DEFAULT 'en' CHECK (language IN ('en', 'dv')),  -- of messages
     password_hash text,
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -437,6 +442,7 @@ CREATE TABLE contact_changes (
         CHECK (status IN ('waiting', 'confirmed', 'done', 'cancelled', 'stopped', 'failed')),
     confirmed_at timestamptz,
     confirmed_by text,
+    -- When it is made, unless it is stopped before.
     effective_at timestamptz CONSTRAINT effect_after_confirmation CHECK (effective_at >= confirmed_at),
     stop_digest bytea UNIQUE CHECK (length(stop_digest) = 32),  -- of the link to the old contact
     ended_at timestamptz,
@@ -512,6 +518,7 @@ CREATE TABLE trusted_people (
     trusted_id uuid REFERENCES customers  -- null: nobody has the number
         CONSTRAINT trusted_is_another CHECK (trusted_id <> customer_id),
     mobile text COLLATE "C" NOT NULL CHECK (mobile ~ '^[0-9]{7}$'),  -- as it was entered
+    -- A payment of more sends a message.
     above bigint NOT NULL CHECK (above BETWEEN 0 AND 999999999999999999),
     asked_at timestamptz NOT NULL,
     status text COLLATE "C" NOT NULL CHECK (status IN ('asked', 'agreed', 'ended')),
@@ -614,8 +621,8 @@ CREATE TABLE sessions (
     customer_id uuid REFERENCES customers ON DELETE CASCADE,
     person_id uuid REFERENCES persons ON DELETE CASCADE,
     created_at timestamptz NOT NULL,
-    authenticated_at timestamptz NOT NULL,
-    seen_at timestamptz NOT NULL,
+    authenticated_at timestamptz NOT NULL,  -- the last time with a password, passkey or code
+    seen_at timestamptz NOT NULL,  -- the last request, exact to about a minute
     page text COLLATE "C",
     -- The person still has to enter a code: it opens no page but the one for the code.
     factor_due boolean NOT NULL DEFAULT false,
@@ -641,6 +648,7 @@ CREATE INDEX sessions_by_age ON sessions (seen_at);
 CREATE TABLE passkeys (
     id uuid PRIMARY KEY,
     customer_id uuid NOT NULL REFERENCES customers,
+    -- The identifier that the authenticator gave to it.
     credential bytea NOT NULL UNIQUE CHECK (length(credential) BETWEEN 1 AND 1023),
     public_key bytea NOT NULL CHECK (length(public_key) BETWEEN 1 AND 2048),  -- as COSE
     binding bytea NOT NULL CHECK (length(binding) = 32),  -- of both to the customer
@@ -759,9 +767,9 @@ CREATE TABLE payments (
     fee bigint CONSTRAINT fee_fits_amount CHECK (fee BETWEEN 0 AND amount),
     paid_at timestamptz,
     payment_reference text COLLATE "C",
-    payer_account bigint,
+    payer_account bigint,  -- the wallet that paid
     reserved_at timestamptz,  -- an attempt to pay is in progress
-    reserved_by bigint,
+    reserved_by bigint,  -- the wallet of the attempt
     cancelled_at timestamptz,
     rejected_at timestamptz,
     refunded_at timestamptz,
@@ -828,7 +836,7 @@ CREATE TABLE payment_requests (
     paid_at timestamptz,
     payment_id uuid,
     payment_reference text COLLATE "C",
-    reserved_at timestamptz,
+    reserved_at timestamptz,  -- an attempt to pay is in progress, by `account`
     cancelled_at timestamptz,
     rejected_at timestamptz,
     CONSTRAINT paid_means_settled CHECK (
@@ -940,7 +948,7 @@ CREATE TABLE saved_responses (
     operation text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL CHECK (key ~ '^[!-~]{1,255}$'),
     fingerprint bytea NOT NULL CHECK (length(fingerprint) = 32),  -- of the request's content
-    status bigint NOT NULL,
+    status bigint NOT NULL,  -- of HTTP
     code text COLLATE "C" NOT NULL,  -- of the refusal; empty if it is none
     body bytea NOT NULL,
     completed_at timestamptz NOT NULL,
@@ -979,7 +987,7 @@ CREATE TABLE transfers (
     debit_account bigint NOT NULL,
     credit_account bigint NOT NULL,
     amount bigint NOT NULL CHECK (amount > 0),
-    payment_id uuid,
+    payment_id uuid,  -- of a payment, its fee and its refunds
     tid text COLLATE "C" NOT NULL,  -- the line of history that shows it
     created_at timestamptz NOT NULL,
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
@@ -1022,8 +1030,8 @@ CREATE TABLE transactions (
     time timestamptz NOT NULL,
     type text NOT NULL
         CHECK (type = ANY ('{topup,payment,refund,transfer,withdraw,adjustment}')),
-    name text NOT NULL,
-    details text NOT NULL,
+    name text NOT NULL,  -- of the other side, as the customer reads it
+    details text NOT NULL,  -- what it was for, as the customer reads it
     amount bigint NOT NULL CHECK (amount <> 0),
     status text NOT NULL CHECK (status = ANY ('{success,failed}')),
     -- Why an attempt to pay failed: the balance was too low, a limit would have been exceeded, or the
@@ -1095,6 +1103,7 @@ CREATE TABLE seals (
     upto_key text COLLATE "C",
     row_count bigint NOT NULL CHECK (row_count >= 0),
     deliveries bigint NOT NULL CHECK (deliveries >= 0),  -- of these events, when they were sealed
+    -- The digest of the rows. Who changes rows can make another; the `mac` needs the master key.
     content bytea NOT NULL CHECK (length(content) = 32),
     sealed_at timestamptz NOT NULL,
     mac bytea NOT NULL CHECK (length(mac) = 32),
@@ -1138,6 +1147,7 @@ CREATE TABLE fund_movements (
     actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
     actor_name text NOT NULL CHECK (actor_name <> ''),
     created_at timestamptz NOT NULL,
+    -- For the audit, which finds it by the key: no index.
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 );
 CREATE INDEX fund_movements_by_time ON fund_movements (tenant_id, created_at, transfer_id);
@@ -1150,7 +1160,7 @@ CREATE TRIGGER fund_movements_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON
 CREATE TABLE bank_accounts (
     id uuid PRIMARY KEY,
     tenant_id bigint REFERENCES tenants,
-    account bigint REFERENCES wallets,
+    account bigint REFERENCES wallets,  -- a wallet
     holder text NOT NULL CHECK (char_length(holder) BETWEEN 1 AND 70),
     bank text NOT NULL CHECK (char_length(bank) BETWEEN 1 AND 70),
     account_number text COLLATE "C" NOT NULL CHECK (account_number ~ '^[0-9]{4,20}$'),
@@ -1233,7 +1243,7 @@ CREATE TABLE payouts (
     fee bigint NOT NULL CHECK (fee >= 0),
     cut_off timestamptz NOT NULL,
     snapshot text COLLATE "C" NOT NULL,  -- a pg_snapshot
-    transfer_id uuid NOT NULL UNIQUE,
+    transfer_id uuid NOT NULL UNIQUE,  -- which took the amount from its owner
     created_at timestamptz NOT NULL,
     actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
     actor_name text NOT NULL CHECK (actor_name <> ''),
@@ -1324,7 +1334,7 @@ CREATE TABLE bank_lines (
     day date NOT NULL,
     description text NOT NULL CHECK (char_length(description) BETWEEN 1 AND 500),
     amount bigint NOT NULL CHECK (amount <> 0),  -- negative if money left the account
-    balance bigint,
+    balance bigint,  -- after it, as the bank says; null if the statement has none
     imported_at timestamptz NOT NULL,
     imported_by text NOT NULL,
     movement_id uuid,  -- of the import that a second person confirmed
@@ -1440,6 +1450,7 @@ CREATE TABLE pending_movements (
     )),
     amount bigint NOT NULL
         CONSTRAINT only_a_bank_account_has_no_amount CHECK ((amount = 0) = (kind = 'bank_account')),
+    -- What it is for, as the second person reads it.
     details text NOT NULL CHECK (details <> ''),
     account bigint REFERENCES wallets,
     tenant_id bigint REFERENCES tenants,
@@ -1448,7 +1459,7 @@ CREATE TABLE pending_movements (
     -- returned. Of a statement that is imported, the digest: `amount` is the most that its lines may
     -- credit.
     reference text COLLATE "C" CHECK (char_length(reference) BETWEEN 1 AND 100),
-    below_zero boolean NOT NULL,
+    below_zero boolean NOT NULL,  -- the balance may fall below zero
     refund_reason text COLLATE "C",  -- as in refunds, with the next
     refund_note text,
     matches text COLLATE "C",  -- of a statement: the digest of what its lines become
@@ -1531,11 +1542,13 @@ CREATE TABLE daily_figures (
     payments bigint NOT NULL,
     gross bigint NOT NULL,
     fees bigint NOT NULL,
-    refunds bigint NOT NULL,
-    refunded bigint NOT NULL,
+    refunds bigint NOT NULL,  -- how many
+    refunded bigint NOT NULL,  -- their sum
     others bigint NOT NULL DEFAULT 0,  -- neither payments nor refunds, under the empty label
     PRIMARY KEY (tenant_id, day, terminal_label)
 );
+
+-- One row: the last transaction in `daily_figures` and `merchant_totals`.
 CREATE TABLE figures_upto (
     xid bigint NOT NULL
 );
@@ -1565,13 +1578,14 @@ CREATE TABLE till_closings (
     payments bigint NOT NULL CHECK (payments >= 0),
     gross bigint NOT NULL CHECK (gross >= 0),
     fees bigint NOT NULL CHECK (fees >= 0),
-    refunds bigint NOT NULL CHECK (refunds >= 0),
-    refunded bigint NOT NULL CHECK (refunded >= 0),
+    refunds bigint NOT NULL CHECK (refunds >= 0),  -- how many
+    refunded bigint NOT NULL CHECK (refunded >= 0),  -- their sum
     note text CHECK (char_length(note) BETWEEN 1 AND 500),
     actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
     actor_name text NOT NULL CHECK (actor_name <> ''),
     snapshot text COLLATE "C" NOT NULL,  -- a pg_snapshot
     created_at timestamptz NOT NULL,  -- the cut-off, on the tenant's clock
+    -- For the audit, which finds it by the key: no index.
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     CONSTRAINT till_closings_numbered UNIQUE (tenant_id, till, number),
     CONSTRAINT till_closings_close_something CHECK (payments + refunds > 0)
@@ -1686,9 +1700,10 @@ CREATE TABLE message_choices (
 
 -- == The journal: who changed what, when, from where and why ======================================
 --
--- Commands of the spine add entries with their decision. All other changes of settings are written
--- by a trigger on the table itself, so no code path and no person with `psql` can leave one out. The
--- audit compares every watched value with its last entry (docs/audit.md).
+-- Commands add entries with their decision. A trigger on each table of settings refuses a change
+-- without an entry; for other code that names its actor it writes the entry. So no code path and no
+-- person with `psql` leaves one out by mistake. Only updates of `wallets` have no trigger. The audit
+-- compares every watched value with its last entry (docs/audit.md).
 
 -- Insert-only like the ledger, and sealed unless it is about a sandbox. `time` is real time. An entry
 -- about a setting has all watched values of its object in `before` and `after`, also those that stay
