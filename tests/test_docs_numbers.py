@@ -49,6 +49,7 @@ from laari.rules.limits.passwords import (
     PASSWORDS_PER_PERSON_EVERYWHERE,
 )
 from laari.rules.limits.remembered_devices import REMEMBERED_DEVICE_LIFE
+from laari.rules.limits.second_person import RECENT
 from laari.rules.limits.texts import OPEN_CASES
 from laari.rules.limits.tills import (
     OFFLINE_DIGITS_SHOWN,
@@ -156,7 +157,7 @@ SENTENCES = {
         f"Issued tokens: {TOKENS_PER_MINUTE} a minute per client",
         f"{WORDS[RECIPIENT_MISSES_PER_MINUTE]} a minute per merchant",
         f"waits for {_hours(bank_accounts.DELAY)} hours, the first one too",
-        f"and for {bank_accounts.RECENT.days} days at least",
+        f"and for {RECENT.days} days at least",
         f"Over {_HTTP.head_bytes // KIB} KiB or {_HTTP.fields} fields of header",
         f"{head.MAX_ITEMS} items in `Connection` or `Transfer-Encoding`, or {_HTTP.chunks} chunks",
         f"A head has {WORDS[int(_seconds(_HTTP.head_seconds))]} seconds",
@@ -218,7 +219,7 @@ SENTENCES = {
         f"the limit is {_HTTP.connections:,}, or open files less {_HTTP.reserved_files}",
         f"A purge deletes about {purge.MOST:,} rows per transaction",
     ],
-    "operator.md": [f"An account is new for {bank_accounts.RECENT.days} days"],
+    "operator.md": [f"An account is new for {RECENT.days} days"],
     "performance.md": [f"each opens up to {_OF_INTERFACE}"],
     "people.md": [
         f"works once, for {_hours(INVITATION_LIFE)} hours",

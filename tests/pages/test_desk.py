@@ -28,8 +28,9 @@ HOME = ""
 async def test_the_inbox_counts_what_waits_and_since_when(usual_service: Service) -> None:
     service = usual_service
     finance, support = [await desk_of(service, role) for role in ("finance", "support")]
+    now = datetime.now(UTC)
     async with connection_to(service.dsn) as connection:
-        before = {each.kind: each.many for each in await inbox.read(connection, OPERATOR)}
+        before = {each.kind: each.many for each in await inbox.read(connection, OPERATOR, now, ())}
     long_ago = datetime.now(UTC) - timedelta(days=400, hours=3)
     service.execute(
         "INSERT INTO messages "
@@ -38,7 +39,7 @@ async def test_the_inbox_counts_what_waits_and_since_when(usual_service: Service
         long_ago,
     )
     async with connection_to(service.dsn) as connection:
-        after = {each.kind: each for each in await inbox.read(connection, OPERATOR)}
+        after = {each.kind: each for each in await inbox.read(connection, OPERATOR, now, ())}
     assert after["messages"].many == before.get("messages", 0) + 1
     assert after["messages"].since == long_ago
     shown = support.get(HOME).text

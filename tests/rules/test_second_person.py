@@ -5,7 +5,8 @@ from datetime import date
 import pytest
 
 from laari.rules.actors import Actor
-from laari.rules.banking.second_person import is_same_person, on_day, person, waits
+from laari.rules.banking.second_person import on_day, person, waits
+from laari.rules.people.persons import is_same_person
 from laari.rules.records.second_person import PersonDay
 
 ANN = Actor("operator", "ann@laari.test", "finance")

@@ -82,6 +82,7 @@ class Vault:
             ),
             "bank_accounts": lambda: (self._bank_account(key),),
             "paid_accounts": frozenset,
+            "helps": tuple,
             "run_numbers": lambda: self._run_numbers(key),
             "run_payouts": lambda: tuple(
                 each.id for each in self.rows("payouts") if each.run_id == key

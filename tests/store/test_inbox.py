@@ -1,5 +1,7 @@
 """The inbox of the desk: what waits for one person."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from laari.rules.actors import Actor
@@ -26,5 +28,8 @@ async def test_a_movement_waits_for_those_who_did_not_ask_for_it(
         for number, asking in enumerate((OPERATOR, SECOND, OPERATOR)):
             details, slip = "Cash", f"slip {number}"
             await shop.run(MoveMoney(asking, None, shop.payer.account, "topup", 901, details, slip))
-        found = {each.kind: each.many for each in await inbox.read(shop.connection, actor)}
+        moment = datetime.now(UTC)
+        found = {
+            each.kind: each.many for each in await inbox.read(shop.connection, actor, moment, ())
+        }
     assert found == {"movements": many}

@@ -48,6 +48,7 @@ SAMPLES: dict[str, Any] = {
     "timestamptz": NOW,
 }
 LOOKUP_KEYS: dict[str, Any] = {
+    "helps": None,
     "open_contact_changes": (UUID(int=7), "mobile"),
     "contact_holders": ("live", "mobile", "7771234"),
     "recipients": ("email", "a@laari.test"),
@@ -109,6 +110,7 @@ LOOKUP_KEYS: dict[str, Any] = {
 }
 # The other look-ups find nothing. A merchant without any movement has a balance too.
 FOUND: dict[str, Any] = {
+    "helps": {None: ()},
     "balances": {1: 0},
     "bank_accounts": {1: ()},
     "paid_accounts": {1: frozenset()},

@@ -79,7 +79,7 @@ from laari.rules.records.people import (
     WalletKey,
     Whose,
 )
-from laari.rules.records.second_person import PendingMovement, PersonDay
+from laari.rules.records.second_person import Help, PendingMovement, PersonDay
 from laari.rules.records.tenants import Mode, Tenant, TenantSettings, local_time
 from laari.rules.records.tills import OpenTill, Till, TillClosing, TillDevice
 from laari.rules.records.wallets import (
@@ -300,6 +300,8 @@ class World:
         contested=("person",),
         kept=True,
     )
+    # Who gave whom a role of the operator or a log-in, in a time of at least 30 days.
+    helps = Lookup[None, tuple[Help, ...]]()
     # Top-ups by their bank slip. The slip is locked, before a line with the same reference is read:
     # no index covers both.
     topups = Lookup[tuple[Mode, str], Transaction]()

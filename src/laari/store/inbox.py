@@ -1,5 +1,6 @@
 """What waits for the operator's people: the first page of the desk."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -7,7 +8,8 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.actors import Actor
-from laari.rules.banking.second_person import is_same_person
+from laari.rules.people.persons import not_second
+from laari.rules.records.second_person import Help
 
 MOST_COUNTED = 10_000
 MOST_SHOPS = 50
@@ -46,7 +48,7 @@ class Waits(Struct, frozen=True):
     run: int | None
 
 
-# The person who asked for a movement may not confirm it.
+# Some people may not confirm it, such as the one who asked.
 _ASKED = """
 SELECT requested_at AS since FROM pending_movements
 WHERE status = 'waiting' AND requested_by <> ALL($1)
@@ -74,11 +76,13 @@ _INBOX = " UNION ALL ".join(
 )
 
 
-async def read(connection: Connection, actor: Actor) -> list[Waits]:
+async def read(
+    connection: Connection, actor: Actor, now: datetime, helps: Sequence[Help]
+) -> list[Waits]:
     """Only kinds of which something waits for this person."""
     names = [row["requested_by"] for row in await connection.fetch(_ASKING)]
-    own = [name for name in names if is_same_person(name, actor)]
-    rows = await connection.fetch(_INBOX, own)
+    barred = [name for name in names if not_second(name, actor, helps, now, "own") is not None]
+    rows = await connection.fetch(_INBOX, barred)
     return [Waits(**row) for row in rows]
 
 

@@ -19,11 +19,11 @@ from laari.rules.banking.second_person import (
     Booked,
     Controlled,
     Prepared,
-    is_same_person,
 )
 from laari.rules.calendar import MALDIVES
 from laari.rules.journal import Act, note
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
+from laari.rules.limits.second_person import RECENT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
@@ -35,7 +35,6 @@ from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
 
 DELAY = timedelta(hours=48)
-RECENT = timedelta(days=30)  # in which an account is new, even if it was paid
 
 
 def masked(account_number: str) -> str:
@@ -99,10 +98,10 @@ class Owned(NamedTuple):
         shown = ([] if used is None else [used]) + coming(self.accounts, now)
         return [each for each in shown if _is_recent(each, now) or each.id not in self.paid]
 
-    def entered_new(self, actor: Actor, now: datetime) -> bool:
-        """Whether this person entered a new one, or one that was replaced in the last 30 days."""
+    def entered_new(self, now: datetime) -> set[str]:
+        """Who entered a new one, or one that was replaced in the last 30 days."""
         recent = [each for each in self.accounts if _is_recent(each, now)]
-        return any(is_same_person(each.entered_by, actor) for each in [*recent, *self.new(now)])
+        return {each.entered_by for each in [*recent, *self.new(now)]}
 
 
 def _is_recent(account: BankAccount, now: datetime) -> bool:

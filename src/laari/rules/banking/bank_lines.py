@@ -33,16 +33,13 @@ from laari.rules.banking.line_targets import (
     target_of,
     wallets_in,
 )
-from laari.rules.banking.second_person import (
-    count_alone,
-    is_same_person,
-    needs_day,
-)
+from laari.rules.banking.second_person import count_alone, needs_day
 from laari.rules.banking.wallet_money import is_too_large
 from laari.rules.command import Command
 from laari.rules.journal import Act, note
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
+from laari.rules.people.persons import helps_of, needs_helps, not_second
 from laari.rules.records.bank import BankLine, BankLineUse, FloatSignoff
 from laari.rules.records.payouts import BankOrder
 from laari.rules.records.wallets import TopupSlip, Transaction
@@ -288,6 +285,7 @@ class SignFloat(Command[FloatSignoff]):
     note: str | None
 
     def needs(self, needs: Needs) -> None:
+        needs_helps(needs)
         needs.read(World.importers, self.day)
         needs.read(World.signoffs, self.day)
 
@@ -300,11 +298,12 @@ class SignFloat(Command[FloatSignoff]):
         if self.closing != self.bank_closing and self.note is None:
             return invalid("note", "A difference needs a note.")
         if self.closing != self.bank_closing and world.second_operator_above is not None:
-            names = world.importers.get(self.day, frozenset())
-            if any(is_same_person(name, self.actor) for name in names):
-                imported = "You imported lines of this day"
-                message = f"{imported}: another person has to sign off its difference."
-                return refuse("conflict", message)
+            imported = "You imported lines of this day"
+            own = f"{imported}: another person has to sign off its difference."
+            for name in sorted(world.importers.get(self.day, frozenset())):
+                reason = not_second(name, self.actor, helps_of(world), world.now, own)
+                if reason is not None:
+                    return refuse("conflict", reason)
         signed = FloatSignoff(
             id=world.new_id(),
             day=self.day,

@@ -12,11 +12,12 @@ from laari.rules.actors import Actor, written
 from laari.rules.banking import payouts
 from laari.rules.banking.bank_accounts import Owned
 from laari.rules.banking.payout_runs import OneRun, Run
-from laari.rules.banking.second_person import is_same_person
 from laari.rules.calendar import local_day
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
+from laari.rules.people.persons import helps_of, needs_helps, not_second
 from laari.rules.records.payouts import ApprovedRun, Payout, PayoutRun
+from laari.rules.records.second_person import Help
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 
@@ -37,20 +38,23 @@ class Control(NamedTuple):
     owned: Sequence[Owned]
     threshold: int  # up to this, one person may open and approve, if the rule is off
     needs_second: bool  # whether the rule of the second person is on
+    helps: Sequence[Help]
 
 
 def not_approver(actor: Actor, control: Control, now: datetime) -> str | None:
     """Why this person does not approve the run, or None."""
-    if is_same_person(control.run.created_by, actor):
-        if control.needs_second:
-            return "Another person has to approve a run that you opened."
-        if control.day_total > control.threshold:
-            total, limit = rufiyaa(control.day_total), rufiyaa(control.threshold)
-            above = f"The runs of today have MVR {total}, which is above MVR {limit}"
-            return f"{above}: another person has to approve this run."
-    if control.needs_second and any(each.entered_new(actor, now) for each in control.owned):
-        return "You entered a new bank account of this run: another person has to approve it."
-    return None
+    own = "Another person has to approve a run that you opened."
+    opened = not_second(control.run.created_by, actor, control.helps, now, own)
+    if not control.needs_second:
+        if opened is None or control.day_total <= control.threshold:
+            return None
+        total, limit = rufiyaa(control.day_total), rufiyaa(control.threshold)
+        above = f"The runs of today have MVR {total}, which is above MVR {limit}"
+        return f"{above}: another person has to approve this run."
+    own = "You entered a new bank account of this run: another person has to approve it."
+    names = {name for each in control.owned for name in each.entered_new(now)}
+    entered = (not_second(name, actor, control.helps, now, own) for name in sorted(names))
+    return opened or next((each for each in entered if each is not None), None)
 
 
 def content_of(payouts: Iterable[Payout]) -> str:
@@ -73,6 +77,7 @@ class ApproveRun(OneRun):
 
     def needs(self, needs: Needs) -> None:
         OneRun.needs(self, needs)
+        needs_helps(needs)
         needs.read(World.approved_runs, "live")  # loads both modes
 
     def payout_needs(self, needs: Needs, payout: Payout) -> None:
@@ -117,4 +122,5 @@ class ApproveRun(OneRun):
             owned=[Owned(world.bank_accounts[each], world.paid_accounts[each]) for each in owners],
             threshold=self.threshold,
             needs_second=world.second_operator_above is not None,
+            helps=helps_of(world),
         )

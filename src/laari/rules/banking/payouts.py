@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from laari.rules import ids, ledger
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import in_effect, no_account
-from laari.rules.banking.second_person import is_same_person
 from laari.rules.command import Command, Share, TenantCommand
 from laari.rules.events import EventType, emit, emit_again
 from laari.rules.journal import Act, note
@@ -23,6 +22,7 @@ from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionEr
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission
+from laari.rules.people.persons import is_same_person
 from laari.rules.present_roles import lacks_now
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.ledger import Transfer

@@ -41,18 +41,6 @@ def person(actor: Actor) -> str:
     return actor.name.casefold().partition("@")[0]
 
 
-def is_same_person(name: str, actor: Actor) -> bool:
-    """Whether a name as `written` is this actor's, in any letters and from any interface.
-
-    A system user is the operator whose email address begins with its name.
-    """
-    kind, _, called = name.partition(" ")
-    one, other = called.casefold(), actor.name.casefold()
-    if "command_line" in (kind, actor.kind) and ("@" in one) is not ("@" in other):
-        one, other = one.partition("@")[0], other.partition("@")[0]
-    return one == other
-
-
 def on_day(counted: PersonDay, today: date) -> PersonDay:
     """The person's sum of today. A clock that is behind does not begin a day again."""
     return counted if counted.day >= today else replace(counted, day=today, alone=0)

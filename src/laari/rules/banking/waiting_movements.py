@@ -1,6 +1,8 @@
 """Movements that wait for a second person: another operator makes or refuses them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeVar, assert_never
 from uuid import UUID
 
@@ -14,14 +16,15 @@ from laari.rules.banking.merchant_money import MoveFunds, SweepFees
 from laari.rules.banking.merchant_refunds import RefundForMerchant
 from laari.rules.banking.open_lines import AssignLine, ChargeLine, SendLineBack
 from laari.rules.banking.payout_runs import AnswerPayout
-from laari.rules.banking.second_person import Controlled, Prepared, is_same_person, note_movement
+from laari.rules.banking.second_person import Controlled, Prepared, note_movement
 from laari.rules.banking.wallet_money import MoveMoney
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.people.permissions import Permission, lacks
+from laari.rules.people.persons import helps_of, needs_helps, not_second
 from laari.rules.records.bank_accounts import BankDetails
-from laari.rules.records.second_person import PendingMovement, PendingMovementKind
+from laari.rules.records.second_person import Help, PendingMovement, PendingMovementKind
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
 
@@ -111,6 +114,14 @@ def _given(value: T | None) -> T:
     return value
 
 
+def not_confirmer(
+    movement: PendingMovement, actor: Actor, helps: Sequence[Help], now: datetime
+) -> str | None:
+    """Why this person does not confirm the movement, or None."""
+    own = "Another person has to confirm a movement you asked for."
+    return not_second(movement.requested_by, actor, helps, now, own)
+
+
 class Made(NamedTuple):
     """A movement that a second person made, and the result of its command."""
 
@@ -131,6 +142,7 @@ class MakeMovement(Command[Made]):
     matches: str | None = None
 
     def needs(self, needs: Needs) -> None:
+        needs_helps(needs)
         needs.lock(World.movements, self.movement_id)
         needs.then(World.movements, self._follow)
 
@@ -143,8 +155,9 @@ class MakeMovement(Command[Made]):
         movement = _waiting(world, self.actor, self.movement_id)
         if isinstance(movement, Refusal):
             return movement
-        if is_same_person(movement.requested_by, self.actor):
-            return refuse("conflict", "Another person has to confirm a movement you asked for.")
+        reason = not_confirmer(movement, self.actor, helps_of(world), world.now)
+        if reason is not None:
+            return refuse("conflict", reason)
         if self.matches != movement.matches:
             message = (
                 "Its lines would be booked in another way now. Refuse it, and import it again."

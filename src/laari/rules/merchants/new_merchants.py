@@ -15,7 +15,7 @@ from laari.rules.needs import Needs
 from laari.rules.people.memberships import join
 from laari.rules.people.new_customers import CustomerDraft, open_wallet
 from laari.rules.people.permissions import lacks
-from laari.rules.people.persons import NewLogin, enrol, not_enrolled
+from laari.rules.people.persons import NewLogin, enrol, not_enrolled, note_help
 from laari.rules.people.wallet_keys import add_first_key, sandbox_key
 from laari.rules.records.merchants import MerchantSettings
 from laari.rules.records.tenants import Mode, TenantSettings
@@ -206,7 +206,9 @@ def _own(world: World, act: Act, merchant_id: str, owner: NewOwner) -> str | Non
     if owner.login is not None:
         enrolled = enrol(world, act, owner.email, owner.login)
         assert not isinstance(enrolled, Refusal)  # checked before anything was made
-        password_hash = owner.login.password_hash if enrolled.has_new_password else None
+        if enrolled.has_new_password:
+            password_hash = owner.login.password_hash
+            note_help(world, act, owner.email)
     world.members[merchant_id] = {}
     join(world, act, merchant_id, owner.email, "owner")
     return password_hash

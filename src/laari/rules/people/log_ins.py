@@ -14,7 +14,7 @@ from laari.rules.journal import Act, note, write_setting
 from laari.rules.needs import Needs
 from laari.rules.people.passkeys import end_passkeys
 from laari.rules.people.permissions import lacks
-from laari.rules.people.persons import end_sessions, no_log_in, prove
+from laari.rules.people.persons import end_sessions, no_log_in, note_help, prove
 from laari.rules.people.remembered_devices import end_devices, forget_devices
 from laari.rules.people.wallet_keys import end_keys
 from laari.rules.records.people import CustomerId, PersonId, Whose, show_whose
@@ -63,7 +63,9 @@ class ResetPassword(Command[int]):
         if refusal is not None:
             return refusal
         if isinstance(self.whose, PersonId):
-            prove(world, Act(self.actor, "person.reset_password"), self.whose.id)
+            act = Act(self.actor, "person.reset_password")
+            prove(world, act, self.whose.id)
+            note_help(world, act, world.persons[self.whose.id].email)
         return set_password(world, self.actor, self.whose, self.password_hash, must_change=True)
 
 

@@ -16,8 +16,8 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, note, remove_setting, write_setting
 from laari.rules.needs import Needs
-from laari.rules.people.permissions import MAX_TILL, lacks
-from laari.rules.people.persons import Enrolled, NewLogin, enrol, log_ins, remove_person
+from laari.rules.people.permissions import MAX_TILL, ROLES, lacks
+from laari.rules.people.persons import Enrolled, NewLogin, enrol, log_ins, note_help, remove_person
 from laari.rules.records.people import Invitation, Membership, MerchantRole, OperatorRole, Role
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
@@ -116,6 +116,8 @@ class AddMember(Command[Enrolled]):
         act = Act(self.actor, "membership.add")
         enrolled = enrol(world, act, self.email, self.login)
         if isinstance(enrolled, Enrolled):
+            if self.place is None or enrolled.has_new_password:
+                note_help(world, act, self.email)
             join(world, act, self.place, self.email, self.role, till=self.till)
         return enrolled
 
@@ -150,6 +152,8 @@ class SetRole(Command[Membership]):
         act = Act(self.actor, "membership.set_role")
         changed = replace(membership, role=self.role, till=self.till)
         _write(world, act, changed)
+        if self.place is None and not ROLES[self.role] <= ROLES[membership.role]:
+            note_help(world, act, _email_of(world, membership))
         if self.role != "owner":
             _withdraw_invitations(world, act, self.place, self.person_id)
         return changed
@@ -227,7 +231,7 @@ class RemoveMember(Command[int]):
             membership,
             act,
             merchant_id=self.place,
-            shown=_email_of(world, membership),
+            shown=_shown(world, membership),
         )
         person = world.persons[self.person_id]
         del world.members[self.place][person.email]
@@ -298,14 +302,18 @@ def _write(world: World, act: Act, membership: Membership) -> None:
         membership,
         act,
         merchant_id=membership.merchant_id,
-        shown=_email_of(world, membership),
+        shown=_shown(world, membership),
     )
 
 
-def _email_of(world: World, membership: Membership) -> Mapping[str, object]:
+def _shown(world: World, membership: Membership) -> Mapping[str, object]:
     """The address, for readers of the journal: the person may be removed later."""
+    return {"email": _email_of(world, membership)}
+
+
+def _email_of(world: World, membership: Membership) -> str:
     members = world.members[membership.merchant_id].items()
-    return {"email": next(email for email, each in members if each == membership.person_id)}
+    return next(email for email, each in members if each == membership.person_id)
 
 
 def _withdraw_invitations(world: World, act: Act, place: str | None, person_id: UUID) -> None:

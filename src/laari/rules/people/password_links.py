@@ -24,7 +24,7 @@ from laari.rules.master_key import bind
 from laari.rules.messages import CodeContent, LinkContent, reach, send
 from laari.rules.needs import Needs
 from laari.rules.people.log_ins import may_not_help, password_hash_of, set_password
-from laari.rules.people.persons import prove
+from laari.rules.people.persons import note_help, prove
 from laari.rules.records.messages import Recipient
 from laari.rules.records.people import CustomerId, PasswordLink, PersonId, Whose, show_whose
 from laari.rules.refusals import Refusal, refuse
@@ -110,6 +110,9 @@ class HandOverPasswordLink(Command[HandedOver]):
             sent_to = reached[1]
         after = {"sent_to": sent_to, "expires_at": expires_at}
         _note(world, self.actor, "issue", self.whose, after)
+        if sent_to is None and isinstance(self.whose, PersonId):
+            email = world.persons[self.whose.id].email
+            note_help(world, Act(self.actor, "password_link.issue"), email)
         return HandedOver(sent_to, link if sent_to is None else None, expires_at)
 
 

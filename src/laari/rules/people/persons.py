@@ -1,14 +1,27 @@
-"""People of merchants and of the operator. Each has one email, one password and its sessions."""
+"""People of merchants and of the operator. Each has one email, one password and its sessions.
 
+Who makes somebody an operator, or sees their password, can act as both. So the journal keeps who
+did that, by names: it stays if one of them is removed, or is added again. For 30 days they are not
+two people, nor are two operators to whom the same one gave a role or a log-in.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules.journal import Act, remove_setting, write_setting
+from laari.rules.actors import OPERATOR_KINDS, Actor, written
+from laari.rules.journal import Act, note, remove_setting, write_setting
+from laari.rules.limits.second_person import RECENT
+from laari.rules.needs import Needs
 from laari.rules.records.people import CustomerId, LogIn, Person, Whose, show_whose
+from laari.rules.records.second_person import Help
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World
+
+LOG_IN = "log_in"  # the type of the object in the journal, which is the address
 
 
 class NewLogin(NamedTuple):
@@ -139,3 +152,86 @@ def no_log_in(whose: Whose) -> Refusal:
     kind = "customer" if isinstance(whose, CustomerId) else "person"
     message = f"The {kind} {show_whose(whose)} has no log-in, or no {kind} has this id."
     return refuse("conflict", message)
+
+
+def note_help(world: World, act: Act, email: str) -> None:
+    """Notes that somebody on the desk gave this person a role there, or could see the log-in.
+
+    Somebody at the server has the master key, so the rule cannot hold there.
+    """
+    if act.actor.kind != "operator":
+        return
+    note(
+        world,
+        Act(act.actor, "log_in.help"),
+        LOG_IN,
+        email,
+        merchant_id=None,
+        mode=None,
+        before=None,
+        after={"by": act.action},
+    )
+
+
+def needs_helps(needs: Needs) -> None:
+    """For a command that asks whether two names are two people."""
+    needs.read(World.helps, None)
+
+
+def helps_of(world: World) -> Sequence[Help]:
+    """None with the rule off: a service may have one person."""
+    return () if world.second_operator_above is None else world.helps[None]
+
+
+def is_same_person(name: str, actor: Actor) -> bool:
+    """Whether a name as `written` is this actor's, in any letters and from any interface."""
+    return _is_same(name, written(actor))
+
+
+def _is_same(name: str, other_name: str) -> bool:
+    """A system user is the operator whose email address begins with its name."""
+    kind, _, called = name.partition(" ")
+    other_kind, _, other_called = other_name.partition(" ")
+    one, other = called.casefold(), other_called.casefold()
+    if "command_line" in (kind, other_kind) and ("@" in one) is not ("@" in other):
+        one, other = one.partition("@")[0], other.partition("@")[0]
+    return one == other
+
+
+def not_second(
+    name: str, actor: Actor, helps: Sequence[Help], now: datetime, own: str
+) -> str | None:
+    """Why this actor is no second person for the one with this name, or None.
+
+    `own` says it if the name is the actor's.
+    """
+    if is_same_person(name, actor):
+        return own
+    recent = [each for each in helps if each.at > now - RECENT]
+    mine, theirs = _helpers(written(actor), recent), _helpers(name, recent)
+    if (
+        any(_is_same(each, name) for each in mine)
+        or any(is_same_person(each, actor) for each in theirs)
+        or any(_is_same(each, other) for each in mine for other in theirs)
+    ):
+        return (
+            f"In the last {RECENT.days} days you or {name} got a role or log-in from the other, or "
+            "both from the same operator. Another operator has to do this. `laari operator create` "
+            "makes one on the server."
+        )
+    return None
+
+
+def _helpers(name: str, recent: Sequence[Help]) -> list[str]:
+    """Who could act under this name of an operator: those who helped, and those who helped them."""
+    found = list[str]()
+    to_do = [name]
+    while to_do:
+        helped = to_do.pop()
+        if not helped.startswith(OPERATOR_KINDS):
+            continue
+        for each in recent:
+            if _is_same(f"operator {each.email}", helped) and each.by not in found:
+                found.append(each.by)
+                to_do.append(each.by)
+    return found

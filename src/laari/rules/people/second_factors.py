@@ -27,7 +27,7 @@ from laari.rules.people.factor_codes import (
     wait_after,
 )
 from laari.rules.people.log_ins import may_not_help
-from laari.rules.people.persons import log_ins, remove_factor
+from laari.rules.people.persons import log_ins, note_help, remove_factor
 from laari.rules.records.people import PersonId, SecondFactor
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
@@ -181,7 +181,11 @@ class RemoveFactor(Command[bool]):
         refusal = may_not_help(world, self.actor, self.whose)
         if refusal is not None:
             return refusal
-        return remove_factor(world, Act(self.actor, "second_factor.remove"), self.whose.id)
+        act = Act(self.actor, "second_factor.remove")
+        removed = remove_factor(world, act, self.whose.id)
+        if removed:
+            note_help(world, act, world.persons[self.whose.id].email)
+        return removed
 
 
 def seed_context(person_id: UUID, pending_in: bytes | None = None) -> bytes:

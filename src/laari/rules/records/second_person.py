@@ -1,7 +1,7 @@
 """The records of movements that wait for a second person."""
 
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
@@ -17,6 +17,14 @@ class PersonDay(Struct, frozen=True):
     day: date
     alone: int
     movements: int = 0  # also those that wait or are of a sandbox
+
+
+class Help(NamedTuple):
+    """Somebody gave an operator the role, or could see the log-in of a person."""
+
+    email: str  # of the person
+    by: str  # the name of who did it, as `written`
+    at: datetime
 
 
 PendingMovementKind = Literal[

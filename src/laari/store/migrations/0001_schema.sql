@@ -1736,6 +1736,8 @@ CREATE INDEX journal_by_merchant_and_object ON journal (merchant_id, object_id, 
 CREATE INDEX journal_by_time ON journal (time, id);
 CREATE INDEX journal_by_object ON journal (object_type, object_id, id);
 CREATE INDEX journal_by_xid ON journal USING brin (xid) WITH (pages_per_range = 64);
+-- For the second person: who gave whom a log-in in the last 30 days.
+CREATE INDEX journal_log_ins ON journal (time) WHERE object_type = 'log_in';
 -- For purging.
 CREATE INDEX journal_by_address ON journal (time) WHERE address IS NOT NULL;
 

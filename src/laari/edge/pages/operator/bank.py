@@ -16,8 +16,9 @@ from laari.operations.bank import (
     in_a_sentence,
 )
 from laari.rules.banking.bank_statement import MAX_BYTES, StatementError
-from laari.rules.banking.second_person import is_same_person
+from laari.rules.banking.waiting_movements import not_confirmer
 from laari.rules.calendar import local_day
+from laari.rules.people.persons import is_same_person
 from laari.store import bank_statements
 from laari.store.reads import holders
 from laari.store.reads.find import customers_named
@@ -79,6 +80,9 @@ async def show_statement(request: OperatorRequest) -> Reply:
     first = _first_line(request.query.get("from", ""), len(found.lines))
     shown = found.lines[first : first + MOST_SHOWN]
     named = {each.target.account for each in shown if each.target.account is not None}
+    barred = None
+    if asked is not None:
+        barred = not_confirmer(asked, request.actor, await request.helps(), request.now)
     return await request.long_page(
         "bank_preview.html",
         digest=digest,
@@ -92,6 +96,7 @@ async def show_statement(request: OperatorRequest) -> Reply:
         conflicts=found.conflicts[:MOST_SHOWN],
         asked=asked,
         is_own=asked is not None and is_same_person(asked.requested_by, request.actor),
+        barred=barred,
     )
 
 

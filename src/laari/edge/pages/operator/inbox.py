@@ -40,7 +40,7 @@ _INBOX: dict[InboxKind, tuple[str, str, str, Permission]] = {
 
 async def waits(request: OperatorRequest) -> list[Waiting]:
     """What waits for people with the person's role, in the order of the table."""
-    found = await request.backend.ask(inbox.read, request.actor)
+    found = await request.backend.ask(inbox.read, request.actor, request.now, await request.helps())
     by_kind = {each.kind: each for each in found}
     rows = list[Waiting]()
     for kind, (one, several, path, permission) in _INBOX.items():

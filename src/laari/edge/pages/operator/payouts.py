@@ -143,6 +143,7 @@ async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
         owned=content.owned,
         threshold=settings.payout_approval_above,
         needs_second=settings.second_operator_above is not None,
+        helps=await request.helps(),
     )
     return await request.long_page(
         "payout_run.html",

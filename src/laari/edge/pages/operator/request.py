@@ -1,6 +1,6 @@
 """A request of one of the operator's people."""
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Generic, TypeVar
 from urllib.parse import parse_qsl
 
@@ -17,9 +17,10 @@ from laari.rules.banking.second_person import person
 from laari.rules.people.password_links import HandOverPasswordLink
 from laari.rules.people.permissions import WITHOUT_PASSWORD, Permission
 from laari.rules.records.people import PersonId, Whose
+from laari.rules.records.second_person import Help
 from laari.store.counters import sessions
 from laari.store.reads.money import movement_lists
-from laari.store.reads.people import memberships
+from laari.store.reads.people import helps, memberships
 from laari.store.reads.people.memberships import Place
 
 S = TypeVar("S")
@@ -105,6 +106,12 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
                 return None
         fields = {name: text for name, text in self.form.items() if name not in OWN_FIELDS}
         return self.page("again.html", None if self.problem else WRONG, fields=fields)
+
+    async def helps(self) -> Sequence[Help]:
+        """Who gave whom a log-in, for the rule of the second person; none without the rule."""
+        if self.backend.settings.second_operator_above is None:
+            return ()
+        return await self.backend.ask(helps.recent)
 
     @property
     def line(self) -> Line:

@@ -12,10 +12,10 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.operations.waiting_movements import CONFIRM, REFUSE
 from laari.operations.wallets import ADJUST, TOP_UP
-from laari.rules.banking.second_person import is_same_person
-from laari.rules.banking.waiting_movements import PERMISSIONS
+from laari.rules.banking.waiting_movements import PERMISSIONS, not_confirmer
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import read_day
+from laari.rules.people.persons import is_same_person
 from laari.rules.records.second_person import PendingMovementKind
 from laari.rules.records.tenants import MODES, Mode
 from laari.store.reads.money import movement_lists, volume
@@ -42,7 +42,7 @@ KINDS: dict[PendingMovementKind, str] = {
 @long
 async def show(request: OperatorRequest) -> Reply:
     day, mode = _day(request, "day"), _mode(request)
-    limit = request.backend.settings.second_operator_above
+    limit, helps = request.backend.settings.second_operator_above, await request.helps()
     return await request.long_page(
         "money.html",
         day=day,
@@ -54,6 +54,7 @@ async def show(request: OperatorRequest) -> Reply:
         kinds=KINDS,
         permissions=PERMISSIONS,
         is_own=lambda movement: is_same_person(movement.requested_by, request.actor),
+        barred=lambda movement: not_confirmer(movement, request.actor, helps, request.now),
     )
 
 

@@ -8,6 +8,7 @@ from laari.store.batch.loaders.advisory_locks import lock_in_turn
 from laari.store.batch.loaders.loader import Loader, by_query
 from laari.store.reads import contact_changes, messages
 from laari.store.reads.people import (
+    helps,
     invitations,
     memberships,
     passkeys,
@@ -37,6 +38,10 @@ async def _load_invitation_mails(
         world.invitation_mails[email] = await messages.invitations_to(connection, email)
 
 
+async def _load_helps(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    world.helps[None] = await helps.recent(connection)
+
+
 LOADERS: dict[object, Loader] = {
     World.open_contact_changes: _load_open_contact_changes,
     World.contact_holders: by_query(World.contact_holders, contact_changes.holders),
@@ -47,6 +52,7 @@ LOADERS: dict[object, Loader] = {
     World.members: by_query(World.members, memberships.of_places),
     World.person_ids: by_query(World.person_ids, persons.by_email),
     World.link_owners: by_query(World.link_owners, password_links.owners),
+    World.helps: _load_helps,
     # After the lock on the person.
     World.places: by_query(World.places, persons.places),
     World.factor_required: by_query(World.factor_required, second_factors.required),
