@@ -26,6 +26,7 @@ from laari.rules.people.contact_changes import (
     StopContactChange,
 )
 from laari.rules.records.people import ContactChange, Customer
+from laari.rules.records.second_person import Help
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from tests.actors import OPERATOR
@@ -55,13 +56,23 @@ class Book:
 
     def __init__(self) -> None:
         self.now = NOW
+        self.above: int | None = None
+        self.helps: tuple[Help, ...] = ()
         self.customer = AISHA
         self.changes: dict[UUID, ContactChange] = {}
         self.entries: list[Any] = []
 
     def world(self) -> World:
         channels = frozenset({"email", "sms"})
-        world = World(self.now, "http://laari.test", os.urandom, channels, KEYS)
+        world = World(
+            self.now,
+            "http://laari.test",
+            os.urandom,
+            channels,
+            KEYS,
+            second_operator_above=self.above,
+        )
+        world.helps[None] = self.helps
         world.new_code = lambda digits: CODE  # type: ignore[method-assign]
         world.customers.lock(AISHA.id, self.customer)
         world.log_ins_of[AISHA.id] = frozenset()
@@ -250,3 +261,50 @@ def test_only_an_operator_confirms_without_a_code() -> None:
     without = ConfirmContactChange(THEMSELVES, AISHA.id, "mobile", None, None, "it is me", DAY)
     assert book.run(without).status == 403
     assert book.run(dataclasses.replace(without, actor=OPERATOR)).status == "confirmed"
+
+
+SUPPORT = Actor("operator", "ann@laari.test", "support")
+OTHER = Actor("operator", "bea@laari.test", "support")
+NEEDS_ANOTHER = "Another operator has to confirm this change"
+
+
+def controlled(*, asked_by: Actor = SUPPORT, lost: bool = True) -> Book:
+    """A waiting change, with the rule of the second person."""
+    book = Book()
+    book.above = 0
+    changed = dataclasses.replace(request(actor=asked_by), lost=lost)
+    assert book.run(changed).status == "waiting"
+    return book
+
+
+@pytest.mark.parametrize("asked_by", [SUPPORT, Actor("command_line", "ann", "admin")])
+def test_a_lost_contact_is_confirmed_by_another_operator_than_the_one_who_asked(
+    asked_by: Actor,
+) -> None:
+    book = controlled(asked_by=asked_by)
+    for code in (CODE, "999999"):
+        assert NEEDS_ANOTHER in book.run(confirm(code, SUPPORT)).message
+    assert book.last.attempts == 0
+    book.helps = (Help(OTHER.name, "operator ann@laari.test", NOW),)
+    assert "got a role or log-in" in book.run(confirm(CODE, OTHER)).message
+    book.helps = ()
+    assert book.run(confirm(CODE, OTHER)).status == "confirmed"
+
+
+def test_a_change_that_nobody_can_stop_needs_another_operator_too() -> None:
+    book = controlled(lost=False)
+    book.customer = replace(AISHA, mobile=None, email=None)
+    assert NEEDS_ANOTHER in book.run(confirm(CODE, SUPPORT)).message
+    book.customer = AISHA
+    assert book.run(confirm(CODE, SUPPORT)).status == "confirmed"
+
+
+def test_without_the_rule_and_for_customers_one_operator_confirms() -> None:
+    alone = controlled()
+    alone.above = None
+    assert alone.run(confirm(CODE, SUPPORT)).status == "confirmed"
+    assert controlled().run(confirm(CODE, THEMSELVES)).status == "confirmed"
+    asked = Book()
+    asked.above = 0
+    asked.run(of_their_own(lost=True))
+    assert asked.run(confirm(CODE, SUPPORT)).status == "confirmed"

@@ -9,10 +9,17 @@ import pytest
 from laari.rules.actors import Actor
 from laari.rules.banking.bank_accounts import AddBankAccount, is_same_name
 from laari.rules.banking.waiting_movements import Made, MakeMovement
+from laari.rules.people.contact_changes import (
+    ApplyContactChange,
+    ConfirmContactChange,
+    RequestContactChange,
+)
 from laari.rules.records.bank_accounts import BankAccount, BankDetails
 from laari.rules.records.second_person import PendingMovement
+from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import payouts as reads
-from tests.actors import ANYBODY, OPERATOR
+from laari.store.secrets import keys_of
+from tests.actors import ANYBODY, MASTER, OPERATOR
 from tests.bank_accounts import enter
 from tests.store.payout_books import Shop, a_shop
 
@@ -49,6 +56,28 @@ async def test_what_an_operator_enters_waits_for_48_hours_the_first_one_too(
             # The account in use, entered again by the operator, stops a change at once.
             assert waited(await add(shop, ANYBODY, "Aisha", "2222", owner=owner)) == WAITS
             assert waited(await add(shop, operator, "Aisha", owner=owner)) == timedelta(0)
+
+
+@pytest.mark.parametrize(("lost", "waits"), [(True, WAITS), (False, timedelta(0))])
+async def test_after_a_lost_contact_the_first_account_of_a_customer_waits_too(
+    dsn: str, lost: bool, waits: timedelta
+) -> None:
+    async with a_shop(dsn) as shop:
+        query = "SELECT customer_id FROM wallets WHERE account = $1"
+        await shop.runner.close()
+        shop.runner = BatchRunner(dsn, "http://laari.test", keys=keys_of(MASTER))
+        customer_id = await shop.connection.fetchval(query, shop.payer.account)
+        asked = RequestContactChange(OPERATOR, customer_id, "mobile", "7779999", "Call", lost=lost)
+        change = await shop.run(asked)
+        at_once = timedelta(0)
+        await shop.run(
+            ConfirmContactChange(
+                OPERATOR, customer_id, "mobile", change.id, code=None, reason="Seen", delay=at_once
+            )
+        )
+        done = await shop.run(ApplyContactChange(customer_id, change.id))
+        assert done.status == "done"
+        assert waited(await add(shop, CUSTOMER, "Aisha")) == waits
 
 
 async def test_the_owner_hears_of_an_account_that_an_operator_entered(dsn: str) -> None:

@@ -3,13 +3,15 @@
 An operator or the customer requests and confirms one. The new contact proves itself by a code. The
 present contacts get a notice with a link that stops the change before its moment. So a stolen call
 to the operator, or a stolen password, is not enough to take over a wallet. A contact that the
-customer has lost gets the notice without the link: its finder could stop the change.
+customer has lost gets the notice without the link: its finder could stop the change. If an operator
+asked for a change that the customer cannot stop, another operator confirms it.
 """
 
 import hmac
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol, get_args
 from uuid import UUID
 
@@ -36,9 +38,10 @@ from laari.rules.needs import Needs
 from laari.rules.people.contacts import masked_contact
 from laari.rules.people.log_ins import withdraw_link
 from laari.rules.people.permissions import lacks
-from laari.rules.people.persons import end_sessions, no_log_in
+from laari.rules.people.persons import end_sessions, helps_of, needs_helps, no_log_in, not_second
 from laari.rules.records.messages import Channel, Recipient
 from laari.rules.records.people import ContactChange, ContactKind, Customer, CustomerId
+from laari.rules.records.second_person import Help
 from laari.rules.records.tenants import Mode
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import World
@@ -196,11 +199,20 @@ class ConfirmContactChange(OnOpenChange):
     reason: str | None
     delay: timedelta  # until the effect
 
+    def needs(self, needs: Needs) -> None:
+        OnOpenChange.needs(self, needs)
+        needs_helps(needs)
+
     def decide_open(
         self, world: World, customer: Customer, change: ContactChange
     ) -> ContactChange | Refusal:
         if change.status != "waiting":
             return refuse("conflict", "This change does not wait for a confirmation.")
+        reason = not_confirmer(
+            customer, change, self.actor, helps_of(world), world.now, channels=world.channels
+        )
+        if reason is not None and world.second_operator_above is not None:
+            return refuse("conflict", reason)
         refusal = self._not_proven(world, change)
         if refusal is not None:
             return refusal
@@ -352,6 +364,37 @@ def can_change(
         ("email", customer.email) if contact == "mobile" else ("sms", customer.mobile)
     )
     return not lost or (other_value is not None and other in channels)
+
+
+def not_confirmer(
+    customer: HasContacts,
+    change: ContactChange,
+    actor: Actor,
+    helps: Sequence[Help],
+    now: datetime,
+    *,
+    channels: frozenset[str],
+) -> str | None:
+    """Why this actor does not confirm the change, with the rule of the second person; or None.
+
+    An operator who asked could otherwise take over the wallet: nobody else can stop the change.
+    """
+    asked_by_customer = change.requested_by == ids.show_id(ids.CUSTOMER, change.customer_id)
+    if customer.mode != "live" or asked_by_customer or not actor.is_operator:
+        return None
+    if not change.lost and _can_stop(customer, channels):
+        return None
+    kind = "operator" if "@" in change.requested_by else "command_line"
+    own = "Another operator has to confirm this change: the customer may not be able to stop it."
+    return not_second(f"{kind} {change.requested_by}", actor, helps, now, own)
+
+
+def _can_stop(customer: HasContacts, channels: frozenset[str]) -> bool:
+    """Whether the service can send the link that stops the change to a present contact."""
+    values: dict[ContactKind, str | None] = {"mobile": customer.mobile, "email": customer.email}
+    return any(
+        value is not None and CHANNELS[contact] in channels for contact, value in values.items()
+    )
 
 
 def _open(world: World, customer_id: UUID, contact: ContactKind) -> ContactChange | None:

@@ -57,6 +57,8 @@ class AccountOwner(NamedTuple):
     mode: Mode
     merchant_id: str | None
     recipients: tuple[Recipient, ...]
+    # When the last contact that the customer had lost was replaced: by a thief, perhaps.
+    contact_lost_at: datetime | None = None
 
 
 def owner(tenant_id: int | None, account: int | None) -> int:

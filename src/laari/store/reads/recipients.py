@@ -38,14 +38,18 @@ async def account_owners(
 ) -> dict[int, AccountOwner]:
     """The owners of these tenants and wallets; a merchant's recipients are its owners."""
     wallets = await connection.fetch(
-        "SELECT w.account, c.name, w.mode, c.email, c.mobile, c.language, c.id AS customer_id "
-        "FROM wallets w JOIN customers c ON c.id = w.customer_id WHERE w.account = ANY($1)",
+        "SELECT w.account, c.name, w.mode, c.email, c.mobile, c.language, c.id AS customer_id, "
+        "(SELECT max(h.ended_at) FROM contact_changes h WHERE h.customer_id = c.id AND h.lost "
+        "AND h.status = 'done') AS contact_lost_at FROM wallets w "
+        "JOIN customers c ON c.id = w.customer_id WHERE w.account = ANY($1)",
         list(owners),
     )
     found = {}
     for row in wallets:
         recipient = Recipient(row["email"], row["mobile"], row["language"], row["customer_id"])
-        found[row["account"]] = AccountOwner(row["name"], row["mode"], None, (recipient,))
+        found[row["account"]] = AccountOwner(
+            row["name"], row["mode"], None, (recipient,), row["contact_lost_at"]
+        )
     tenants = await connection.fetch(
         "SELECT t.id, m.name, t.mode, m.id AS merchant_id, ARRAY(SELECT p.email FROM memberships s "
         "JOIN persons p ON p.id = s.person_id WHERE s.merchant_id = m.id AND s.role = 'owner' "

@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from collections.abc import Callable
 from typing import NamedTuple
 
 from laari.edge.pages.operator.forms import form
@@ -18,9 +19,10 @@ from laari.rules.banking.bank_accounts import masked
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import rufiyaa
+from laari.rules.people.contact_changes import not_confirmer
 from laari.rules.people.customers import AddNote
 from laari.rules.people.identities import DOCUMENTS, FACTS, Identity
-from laari.rules.records.people import CustomerId
+from laari.rules.records.people import ContactChange, CustomerId
 from laari.rules.records.tenants import local_time
 from laari.rules.records.wallets import Transaction
 from laari.rules.wallets import counted
@@ -98,6 +100,7 @@ async def show_page(
         cases=await backend.ask(cases.of_customer, holder.customer_id, ROWS),
         contact_changes=await backend.ask(contact_changes.of_customer, holder.customer_id, CHANGES),
         channels=backend.settings.channels,
+        barred=await _barred(request, holder),
         freezes=await backend.ask(holders.freezes, account),
         tiers=sorted(await backend.ask(all_tiers)),
         state_of=shown_state,
@@ -111,6 +114,21 @@ async def show_page(
         identity_since=await backend.ask(customers.identity_since, holder.customer_id),
         documents=DOCUMENTS,
     )
+
+
+async def _barred(
+    request: OperatorRequest, holder: Holder
+) -> Callable[[ContactChange], str | None]:
+    """Why this person does not confirm a change of a contact."""
+    helps, settings = await request.helps(), request.backend.settings
+
+    def reason(change: ContactChange) -> str | None:
+        if settings.second_operator_above is None:
+            return None
+        actor, channels = request.actor, settings.channels
+        return not_confirmer(holder, change, actor, helps, request.now, channels=channels)
+
+    return reason
 
 
 class Call(NamedTuple):
