@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, themselves
 from laari.rules.banking.bank_accounts import AddBankAccount, is_same_name
 from laari.rules.banking.waiting_movements import Made, MakeMovement
 from laari.rules.people.contact_changes import (
@@ -77,7 +77,7 @@ async def test_after_a_lost_contact_the_first_account_of_a_customer_waits_too(
         )
         done = await shop.run(ApplyContactChange(customer_id, change.id))
         assert done.status == "done"
-        assert waited(await add(shop, CUSTOMER, "Aisha")) == waits
+        assert waited(await add(shop, themselves(customer_id), "Aisha")) == waits
 
 
 async def test_the_owner_hears_of_an_account_that_an_operator_entered(dsn: str) -> None:

@@ -26,8 +26,7 @@ from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.limits.second_person import RECENT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent, send
 from laari.rules.needs import Needs
-from laari.rules.people.permissions import Permission, lacks
-from laari.rules.present_roles import lacks_now
+from laari.rules.people.permissions import Permission, lacks, lacks_now
 from laari.rules.records.bank_accounts import SHOWN_DIGITS, AccountOwner, BankAccount, BankDetails
 from laari.rules.records.messages import MessageKind
 from laari.rules.records.second_person import PendingMovement

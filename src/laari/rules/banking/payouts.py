@@ -21,9 +21,8 @@ from laari.rules.journal import Act, note
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionError
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
-from laari.rules.people.permissions import Permission
+from laari.rules.people.permissions import Permission, lacks_now
 from laari.rules.people.persons import is_same_person
-from laari.rules.present_roles import lacks_now
 from laari.rules.records.bank_accounts import BankAccount
 from laari.rules.records.ledger import Transfer
 from laari.rules.records.payouts import BankOrder, Due, Payout, PayoutTerms

@@ -9,8 +9,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import Act, write_setting
 from laari.rules.needs import Needs
-from laari.rules.people.permissions import Permission
-from laari.rules.present_roles import lacks_now
+from laari.rules.people.permissions import Permission, lacks_now
 from laari.rules.records.merchants import MerchantSettings
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import World

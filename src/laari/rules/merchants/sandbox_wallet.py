@@ -9,8 +9,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note_wallet
 from laari.rules.needs import Needs
-from laari.rules.people.permissions import Permission
-from laari.rules.present_roles import may_not
+from laari.rules.people.permissions import Permission, may_not
 from laari.rules.records.tenants import Tenant
 from laari.rules.records.wallets import Wallet
 from laari.rules.refusals import Refusal, invalid, refuse

@@ -23,8 +23,7 @@ from laari.rules.payments.authorization_limits import (
 from laari.rules.payments.authorizations import CURRENCY, find, move
 from laari.rules.payments.payment_commands import PAYMENTS, announce
 from laari.rules.payments.payments import PaymentDraft, book_payment, new_payment, too_large
-from laari.rules.people.permissions import Permission
-from laari.rules.present_roles import may_not
+from laari.rules.people.permissions import Permission, may_not
 from laari.rules.records.authorizations import Authorization
 from laari.rules.records.payments import Payment, ReferenceClaim
 from laari.rules.records.tenants import Tenant

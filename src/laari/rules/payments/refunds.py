@@ -19,8 +19,7 @@ from laari.rules.limits.payments import MOST_REFUNDS, REFUNDABLE_FOR
 from laari.rules.money import rufiyaa
 from laari.rules.needs import Needs
 from laari.rules.payments.payment_commands import PAYMENTS, REQUESTS, move
-from laari.rules.people.permissions import Permission
-from laari.rules.present_roles import may_not
+from laari.rules.people.permissions import Permission, may_not
 from laari.rules.records.merchant_funds import MerchantFunds
 from laari.rules.records.payments import Payment, Refund, RefundReason
 from laari.rules.records.tenants import Tenant

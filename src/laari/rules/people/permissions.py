@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
+from msgspec.structs import replace
+
 from laari.rules.actors import Actor
 from laari.rules.records.people import Role
 from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import World
 
 MAX_TILL = 10  # characters, as for the label of a payment
 
@@ -149,3 +152,27 @@ def lacks(actor: Actor, permission: Permission) -> Refusal | None:
 
 def may(role: Role, permission: Permission) -> bool:
     return permission in ROLES[role]
+
+
+def lacks_now(
+    world: World, actor: Actor, merchant_id: str, permission: Permission
+) -> Refusal | None:
+    """The refusal of an actor who may not do this at a merchant now.
+
+    The role of a merchant's person is read again: it may have been lost since the request came.
+    """
+    if actor.kind == "person":
+        person_id = world.members[merchant_id].get(actor.name)
+        membership = None if person_id is None else world.memberships.get((person_id, merchant_id))
+        actor = replace(actor, role=None if membership is None else membership.role)
+    return lacks(actor, permission)
+
+
+def may_not(world: World, actor: Actor, merchant_id: str, permission: Permission) -> Refusal | None:
+    """As `lacks_now`, for commands that programs and tills have too: these have no role.
+
+    The scopes of a credential are checked with its request.
+    """
+    if actor.kind == "credential" or (actor.kind == "till" and permission in OF_TILLS):
+        return None
+    return lacks_now(world, actor, merchant_id, permission)
