@@ -29,8 +29,18 @@ class PgBench:
         place = urlsplit(dsn)
         query = parse_qs(place.query)
         self._command = [
-            *(program("pgbench"), "-n", "-M", "prepared", "-f", str(SCRIPTS / f"{script}.sql")),
-            *("-h", query["host"][0], "-p", query["port"][0], "-U", place.username or "laari"),
+            program("pgbench"),
+            "-n",
+            "-M",
+            "prepared",
+            "-f",
+            str(SCRIPTS / f"{script}.sql"),
+            "-h",
+            query["host"][0],
+            "-p",
+            query["port"][0],
+            "-U",
+            place.username or "laari",
             *(f"-D{name}={value}" for name, value in variables.items()),
         ]
         self._database = place.path.lstrip("/")
@@ -47,9 +57,17 @@ class PgBench:
         with tempfile.TemporaryDirectory(prefix="pgbench-") as directory:
             result = subprocess.run(
                 [
-                    *(*self._command, "-c", str(clients), "-j", str(threads)),
-                    *("-Dsent=0", f"-Drun={secrets.token_hex(4)}"),  # references of its own
-                    *("-T", str(seconds), "-l", self._database),
+                    *self._command,
+                    "-c",
+                    str(clients),
+                    "-j",
+                    str(threads),
+                    "-Dsent=0",
+                    f"-Drun={secrets.token_hex(4)}",  # references of its own
+                    "-T",
+                    str(seconds),
+                    "-l",
+                    self._database,
                 ],
                 cwd=directory,
                 capture_output=True,
@@ -79,9 +97,20 @@ def echo() -> Iterator[str]:
     """A bare Starlette route on the server settings of the service; gives its origin."""
     port = free_port()
     command = [
-        *(sys.executable, "-m", "uvicorn", "bench.echo:app", f"--workers={PROCESSES}"),
-        *(f"--port={port}", "--loop=uvloop", "--http=httptools", "--ws=none", "--lifespan=off"),
-        *("--no-access-log", "--log-level=warning", "--no-server-header", "--no-proxy-headers"),
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "bench.echo:app",
+        f"--workers={PROCESSES}",
+        f"--port={port}",
+        "--loop=uvloop",
+        "--http=httptools",
+        "--ws=none",
+        "--lifespan=off",
+        "--no-access-log",
+        "--log-level=warning",
+        "--no-server-header",
+        "--no-proxy-headers",
     ]
     origin = f"http://127.0.0.1:{port}"
     with process_at(command, f"{origin}/echo"):

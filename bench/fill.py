@@ -255,8 +255,15 @@ FROM (
 ) AS spent GROUP BY account
 """
 _TABLES = (
-    *("customers", "wallets", "wallet_keys", "payments", "reference_claims", "events"),
-    *("authorizations", "transfers", "transactions"),
+    "customers",
+    "wallets",
+    "wallet_keys",
+    "payments",
+    "reference_claims",
+    "events",
+    "authorizations",
+    "transfers",
+    "transactions",
 )
 # Two lines of work at a time, for two processors; a line starts when the one before has ended.
 

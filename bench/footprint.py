@@ -17,8 +17,17 @@ from laari.engine.programs import program
 SLOT = "bench"  # keeps the log until it was read
 # Without what is made once for each customer, merchant or authorization.
 PAYMENT_TABLES = (
-    *("payments", "payment_requests", "reference_claims", "events", "transfers", "transactions"),
-    *("deliveries", "delivery_attempts", "saved_responses", "seals", "daily_figures"),
+    "payments",
+    "payment_requests",
+    "reference_claims",
+    "events",
+    "transfers",
+    "transactions",
+    "deliveries",
+    "delivery_attempts",
+    "saved_responses",
+    "seals",
+    "daily_figures",
 )
 _RELATIONS = """
 SELECT c.relname, pg_table_size(c.oid) FROM pg_class c
@@ -85,9 +94,14 @@ class LogReader:
         """By the kind of record."""
         result = subprocess.run(
             [
-                *(program("pg_waldump"), "--stats"),
-                *("--path", str(self._ready.data_dir / "postgres" / "pg_wal")),
-                *("--start", self._begin, "--end", self._end),
+                program("pg_waldump"),
+                "--stats",
+                "--path",
+                str(self._ready.data_dir / "postgres" / "pg_wal"),
+                "--start",
+                self._begin,
+                "--end",
+                self._end,
             ],
             capture_output=True,
             text=True,

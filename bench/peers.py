@@ -122,8 +122,15 @@ def _lnbits() -> Iterator[tuple[str, str]]:
             "DEBUG": "false",
         }
         command = [
-            *(str(python("lnbits")), "-m", "uvicorn", "lnbits.__main__:app", "--host=127.0.0.1"),
-            *(f"--port={port}", "--loop=uvloop", "--no-access-log", "--log-level=warning"),
+            str(python("lnbits")),
+            "-m",
+            "uvicorn",
+            "lnbits.__main__:app",
+            "--host=127.0.0.1",
+            f"--port={port}",
+            "--loop=uvloop",
+            "--no-access-log",
+            "--log-level=warning",
         ]
         origin = f"http://127.0.0.1:{port}"
         # It looks for its pages where it is installed, and says much at its start.

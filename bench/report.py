@@ -21,8 +21,15 @@ CHART = Path(__file__).parent.parent / "docs" / "img" / "bench.svg"
 
 
 _COLUMNS = (
-    *("clients", "laari", "p50 ms", "p99 ms", "commits/s", "batch"),
-    *("CPU µs", "beside", "ratio"),
+    "clients",
+    "laari",
+    "p50 ms",
+    "p99 ms",
+    "commits/s",
+    "batch",
+    "CPU µs",
+    "beside",
+    "ratio",
 )
 
 

@@ -140,7 +140,11 @@ def test_a_balance_that_is_not_what_was_spent_is_found() -> None:
 
 def test_no_answer_is_no_refusal() -> None:
     assert [outcome_of(status) for status in (201, 409, 503, 500, None)] == [
-        *("ok", "refused", "refused", "unknown", "unknown")
+        "ok",
+        "refused",
+        "refused",
+        "unknown",
+        "unknown",
     ]
 
 

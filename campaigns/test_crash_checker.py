@@ -64,10 +64,17 @@ PAYMENTS = [
     Payment("4", "mer_1", "c4", 100, "cancelled"),
 ]
 WANTED = (
-    *("payment.created 1", "payment.paid 1", "payment.refunded 1"),
-    *("payment.paid 2", "payment.paid 9"),
-    *("payment_request.created 3", "payment_request.paid 3", "payment.created 4"),
-    *("payment.cancelled 4", "authorization.created a", "authorization.approved a"),
+    "payment.created 1",
+    "payment.paid 1",
+    "payment.refunded 1",
+    "payment.paid 2",
+    "payment.paid 9",
+    "payment_request.created 3",
+    "payment_request.paid 3",
+    "payment.created 4",
+    "payment.cancelled 4",
+    "authorization.created a",
+    "authorization.approved a",
 )
 EVENTS = [
     Event(f"e{place}", *each.split(), delivery="delivered") for place, each in enumerate(WANTED)

@@ -16,9 +16,22 @@ _numbers = count(1)
 
 # Every change of a schema writes rows with newer transaction numbers into these, or removes rows.
 _CATALOGUES = (
-    *("pg_attrdef", "pg_attribute", "pg_constraint", "pg_event_trigger", "pg_extension"),
-    *("pg_index", "pg_inherits", "pg_namespace", "pg_policy", "pg_proc", "pg_publication"),
-    *("pg_rewrite", "pg_sequence", "pg_statistic_ext", "pg_trigger", "pg_type"),
+    "pg_attrdef",
+    "pg_attribute",
+    "pg_constraint",
+    "pg_event_trigger",
+    "pg_extension",
+    "pg_index",
+    "pg_inherits",
+    "pg_namespace",
+    "pg_policy",
+    "pg_proc",
+    "pg_publication",
+    "pg_rewrite",
+    "pg_sequence",
+    "pg_statistic_ext",
+    "pg_trigger",
+    "pg_type",
 )
 _STATES = ", ".join(
     f"(SELECT count(*) || ' ' || max(xmin::text::bigint) FROM {name})" for name in _CATALOGUES

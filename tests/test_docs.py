@@ -251,7 +251,11 @@ def routes() -> list[list[str]]:
     paths = {
         *openapi_document("http://laari.test", signup=True)["paths"],
         *(route.path for route in ROUTES),
-        *(*PROMPT_PATHS, *PATHS, "/docs", "/openapi.json", "/static/{name}"),
+        *PROMPT_PATHS,
+        *PATHS,
+        "/docs",
+        "/openapi.json",
+        "/static/{name}",
     }
     return [path.split("/")[1:] for path in paths]
 

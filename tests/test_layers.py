@@ -23,8 +23,12 @@ _WRITING = re.compile(r"\b(INSERT\s+INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE\s+FR
 # movements are written, and what is noted about the installation.
 DECIDE_NOTHING = ("counters", "outbox")
 WRITING = {
-    *("tables.py", "bank_statements.py", "movement_messages.py"),
-    *("ledger/seals.py", "postgres/migrate.py", "merchants/installation.py"),
+    "tables.py",
+    "bank_statements.py",
+    "movement_messages.py",
+    "ledger/seals.py",
+    "postgres/migrate.py",
+    "merchants/installation.py",
 }
 # What a statement that only reads does not have: changes, locks, notices and numbers that it takes.
 _NOT_READING = re.compile(

@@ -231,25 +231,30 @@ MESSAGE = f"the value {PAUSE} is" " one"
 
 
 def unpacked_displays(source: str) -> list[int]:
-    """The lines of calls such as `f(*(a, b))`: they hide which parameter gets which value."""
+    """The lines of `f(*(a, b))` and `[*(a, b), c]`.
+
+    A call hides which parameter gets which value, and a list only has fewer lines.
+    """
     return [
-        argument.lineno
+        each.lineno
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call)
-        for argument in node.args
-        if isinstance(argument, ast.Starred) and isinstance(argument.value, ast.Tuple)
+        if isinstance(node, ast.Call | ast.List | ast.Tuple | ast.Set)
+        for each in (node.args if isinstance(node, ast.Call) else node.elts)
+        if isinstance(each, ast.Starred) and isinstance(each.value, ast.List | ast.Tuple | ast.Set)
     ]
 
 
-def test_calls_write_their_arguments_out() -> None:
+def test_values_are_written_out() -> None:
+    others = ("tests", "bench", "campaigns")
     places = [
         f"{path.relative_to(ROOT)}:{line}"
-        for path in [*SOURCES, *(ROOT / "tests").rglob("*.py")]
+        for path in [*SOURCES, *(path for each in others for path in (ROOT / each).rglob("*.py"))]
         if path.suffix == ".py"
         for line in unpacked_displays(path.read_text(encoding="utf-8"))
     ]
     assert places == []
-    assert unpacked_displays("f(a, *(b, c))") == [1]
+    assert unpacked_displays("f(a, *(b, c))") == unpacked_displays("[*(a, b), c]") == [1]
+    assert unpacked_displays("(*names, c)") == unpacked_displays("f(*names)") == []
 
 
 MOST_ANY = 32  # lines of src: each one turns the types of what it touches off

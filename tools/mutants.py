@@ -139,8 +139,15 @@ def run_tests(
     tests = sorted(set(node_ids))
     process = subprocess.Popen(  # noqa: S603  # our own Python and names from the catalogue
         [
-            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tb=line"),
-            *(f"--junitxml={report}", f"--basetemp={scratch / 'pytest'}", *tests),
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "--tb=line",
+            f"--junitxml={report}",
+            f"--basetemp={scratch / 'pytest'}",
+            *tests,
         ],
         cwd=ROOT,
         env={

@@ -38,9 +38,23 @@ def answers(shop: Merchant, **headers: str) -> dict[str, httpx.Response]:
         page = client.get(local(service, payment["payment_url"]))
         asset = page.text.partition('rel="stylesheet" href="')[2].partition('"')[0]
         for path in (
-            *("/", "/docs", "/docs/assets/reference.js", "/openapi.json", "/nowhere"),
-            *("/healthz", "/readyz", "/metrics", asset, "/static/none", "/app", "/app/login"),
-            *("/dashboard", "/dashboard/login", "/pay/none", "/wallet/balance", "/merchant/none"),
+            "/",
+            "/docs",
+            "/docs/assets/reference.js",
+            "/openapi.json",
+            "/nowhere",
+            "/healthz",
+            "/readyz",
+            "/metrics",
+            asset,
+            "/static/none",
+            "/app",
+            "/app/login",
+            "/dashboard",
+            "/dashboard/login",
+            "/pay/none",
+            "/wallet/balance",
+            "/merchant/none",
         ):
             found[path] = client.get(path)
         found["page"] = page

@@ -170,8 +170,12 @@ def test_odd_query_strings_do_no_harm(shop: Merchant, text: str) -> None:
 @pytest.mark.parametrize(
     "moment",
     [
-        *("0001-01-01", "0000-01-01", "0001-01-01T00:00:00+23:59"),
-        *("2016-12-31T23:59:60Z", "1990-12-31T15:59:60-08:00", "2017-01-01T04:59:60"),
+        "0001-01-01",
+        "0000-01-01",
+        "0001-01-01T00:00:00+23:59",
+        "2016-12-31T23:59:60Z",
+        "1990-12-31T15:59:60-08:00",
+        "2017-01-01T04:59:60",
     ],
 )
 def test_dates_at_the_edge_of_the_calendar_are_bounds(shop: Merchant, moment: str) -> None:

@@ -46,7 +46,11 @@ def test_a_payout_and_its_movements(shop: Merchant) -> None:
     assert sum(each["amount"] for each in listed) == payout["amount"]
     assert movements(shop, payout["id"], 1) == listed
     assert sorted((each["type"], each["amount"]) for each in listed) == [
-        *(("fee", -100), ("fee", -50), ("payment", 5_000), ("payment", 10_000), ("refund", -1_000)),
+        ("fee", -100),
+        ("fee", -50),
+        ("payment", 5_000),
+        ("payment", 10_000),
+        ("refund", -1_000),
     ]
     (returned,) = (each for each in listed if each["type"] == "refund")
     assert (returned["payment_id"], returned["refund_id"]) == (first, refund["id"])

@@ -54,12 +54,23 @@ FURTHER = {("figures_upto", "xid"): "1"}
 # A value that only the constraints keep out: the check of the schema finds that they are gone.
 KEPT_OUT = {
     "payments": {
-        *("authorization_id", "cancelled_at", "paid_at", "payer_account"),
-        *("payment_reference", "refunded_at", "request_id", "status"),
+        "authorization_id",
+        "cancelled_at",
+        "paid_at",
+        "payer_account",
+        "payment_reference",
+        "refunded_at",
+        "request_id",
+        "status",
     },
     "payment_requests": {"cancelled_at", "fee", "paid_at", "payment_reference", "rejected_at"},
     "authorizations": {
-        *("account", "status", "approved_at", "rejected_at", "revoked_at", "cancelled_at"),
+        "account",
+        "status",
+        "approved_at",
+        "rejected_at",
+        "revoked_at",
+        "cancelled_at",
     },
     "deliveries": {"status"},
 }

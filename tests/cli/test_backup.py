@@ -281,8 +281,15 @@ def test_a_full_disk_is_said_and_nothing_stays(data: Path, tmp_path: Path, size:
     own = {name: value for name, value in os.environ.items() if not name.startswith("LAARI_")}
     done = subprocess.run(
         [
-            *("unshare", "--user", "--map-root-user", "--mount"),
-            *("sh", "-c", script, "sh", tmp_path / "disk"),
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            tmp_path / "disk",
         ],
         env={**own, "LAARI_DATA_DIR": str(data)},
         capture_output=True,

@@ -60,7 +60,7 @@ def test_one_person_moves_nothing_above_the_limit_and_two_do(
         ("bank", "assign", "FT1", account),
         ("bank", "return", "FT2"),
         ("bank", "charge", "FT3"),
-        ("wallet", "bank", account, *("--holder", "Ben", "--bank", "BML", "--number", "1111")),
+        ("wallet", "bank", account, "--holder", "Ben", "--bank", "BML", "--number", "1111"),
     ]
     for command in stopped:
         ended = laari(*command)

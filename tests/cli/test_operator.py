@@ -188,9 +188,7 @@ def test_merchants_start_in_the_sandbox_and_customers_live(laari: Laari) -> None
 def test_money_is_moved_both_ways(laari: Laari) -> None:
     account = laari("customer", "create", "Aisha", "--json").json["account_number"]
     topup = laari("wallet", "topup", account, "5000", "--json").json
-    assert set(topup) >= {
-        *("tid", "account", "time", "type", "name", "details", "amount", "status")
-    }
+    assert set(topup) >= {"tid", "account", "time", "type", "name", "details", "amount", "status"}
     assert (topup["account"], topup["type"], topup["amount"]) == (account, "topup", 5000)
     taken = laari("wallet", "adjust", account, "-500", "--reason", "Wrong", "--json").json
     assert (taken["amount"], taken["details"], taken["type"]) == (-500, "Wrong", "adjustment")

@@ -55,7 +55,9 @@ def test_a_large_top_up_waits_for_a_second_operator(
     confirm = ("movement", "confirm", movement, *bob.type_secrets(monkeypatch), "--json")
     made = laari(*confirm).json
     assert (made["status"], made["requested_by"], made["decided_by"]) == (
-        *("done", "command_line ann", "operator bob@laari.test"),
+        "done",
+        "command_line ann",
+        "operator bob@laari.test",
     )
     assert (made["balance_before"], made["balance_after"]) == (100_000, 200_001)
     assert made["holder"] == "Aisha"

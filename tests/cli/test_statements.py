@@ -43,7 +43,9 @@ def test_a_statement_has_its_days_and_continues_the_one_before(laari: Laari, sho
     one = statement(laari, shop, "--from", str(yesterday))
     assert (one["first_day"], one["last_day"]) == (str(yesterday),) * 2
     assert (one["opening_balance"], one["gross"], one["closing_balance"]) == (
-        *(30_000, 20_000, 50_000),
+        30_000,
+        20_000,
+        50_000,
     )
     assert statement(laari, shop, "--from", str(today() - 2 * DAY))["final"] is True
     both = statement(laari, shop, "--from", str(yesterday), "--to", str(today()))

@@ -275,10 +275,23 @@ def refusing_stage(
 
 # They need money, payouts or lines of a statement: test_payouts.py has them.
 PREPARED = {
-    *("payout show", "payout approve", "payout file", "payout settle", "payout return"),
-    *("payout cancel", "payout request", "bank import", "bank assign", "bank return"),
-    *("fees sweep", "merchant hold", "merchant release", "payout run", "bank charge"),
-    *("bank match", "bank unmatch"),
+    "payout show",
+    "payout approve",
+    "payout file",
+    "payout settle",
+    "payout return",
+    "payout cancel",
+    "payout request",
+    "bank import",
+    "bank assign",
+    "bank return",
+    "fees sweep",
+    "merchant hold",
+    "merchant release",
+    "payout run",
+    "bank charge",
+    "bank match",
+    "bank unmatch",
     "wallet withdraw",
 }
 # They need an application, scheduled fees, a waiting movement, a sale, a case, a contact, a failed
@@ -286,19 +299,37 @@ PREPARED = {
 # test_second_operator.py, test_till_closings.py, pages/test_wallet_cases.py,
 # test_contact_changes.py, pages/test_desk.py and pages/test_trusted.py.
 PREPARED |= {
-    *("merchant approve", "application submit", "application show", "application refuse"),
+    "merchant approve",
+    "application submit",
+    "application show",
+    "application refuse",
     "application withdraw",
-    *("movement confirm", "movement refuse", "till close", "case answer"),
-    *("message resend", "merchant cancel-fees"),
-    *("customer set-contact", "customer confirm-contact", "customer cancel-contact"),
+    "movement confirm",
+    "movement refuse",
+    "till close",
+    "case answer",
+    "message resend",
+    "merchant cancel-fees",
+    "customer set-contact",
+    "customer confirm-contact",
+    "customer cancel-contact",
     "customer end-trust",
 }
 # They end with status 1 on the stage: nothing is served there, and it has no embedded database.
 FAILS = {"webhook train", "backup", "restore", "listen", "trigger", "health"}
 # Without options they only show something.
 ONLY_SHOWING = {
-    *("payout terms", "payout holidays", "merchant bank", "wallet bank", "bank lines", "float"),
-    *("find", "merchant fees", "movement waiting", "statement", "payout runs"),
+    "payout terms",
+    "payout holidays",
+    "merchant bank",
+    "wallet bank",
+    "bank lines",
+    "float",
+    "find",
+    "merchant fees",
+    "movement waiting",
+    "statement",
+    "payout runs",
 }
 
 

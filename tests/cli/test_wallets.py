@@ -194,8 +194,15 @@ def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa
 @pytest.mark.parametrize(
     "written",
     [
-        *("7771234", "+960 777-1234", "a@B.mv", "Aisha.I", "aisha.i@fp", "aisha.i@fahipay"),
-        *("aishath IBRAHIM", "ibra", " Aishath Ibrahim "),
+        "7771234",
+        "+960 777-1234",
+        "a@B.mv",
+        "Aisha.I",
+        "aisha.i@fp",
+        "aisha.i@fahipay",
+        "aishath IBRAHIM",
+        "ibra",
+        " Aishath Ibrahim ",
     ],
 )
 def test_a_customer_is_shown_by_contact_and_by_name(laari: Laari, written: str) -> None:  # noqa: F811

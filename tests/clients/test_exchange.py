@@ -44,17 +44,31 @@ ALWAYS = [
     Failure("refused", begun=False),
 ]
 WHERE_REPEATABLE = [
-    *(reply(500, "internal_error"), reply(502), reply(503), reply(504)),
+    reply(500, "internal_error"),
+    reply(502),
+    reply(503),
+    reply(504),
     reply(503, "idempotency_unavailable"),
     reply(409, "idempotency_in_progress"),
     reply(409, "payment_in_progress"),
-    *(Failure("reset"), Failure("slow", timed_out=True)),
-    *(reply(200), Reply(201, {}, b'{"data": {"id"'), Reply(200, {}, b"[]")),
+    Failure("reset"),
+    Failure("slow", timed_out=True),
+    reply(200),
+    Reply(201, {}, b'{"data": {"id"'),
+    Reply(200, {}, b"[]"),
 ]
 NEVER = [
-    *(reply(400, "invalid_request"), reply(401, "unauthorized"), reply(402), reply(403)),
-    *(reply(404, "not_found"), reply(409, "reference_conflict"), reply(409), reply(422)),
-    *(reply(501, "not_implemented"), reply(302), reply(304)),
+    reply(400, "invalid_request"),
+    reply(401, "unauthorized"),
+    reply(402),
+    reply(403),
+    reply(404, "not_found"),
+    reply(409, "reference_conflict"),
+    reply(409),
+    reply(422),
+    reply(501, "not_implemented"),
+    reply(302),
+    reply(304),
     Failure("certificate", begun=False, lasting=True),
 ]
 

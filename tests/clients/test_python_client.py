@@ -199,7 +199,10 @@ def test_lists_go_over_all_pages_with_their_filters(client: Laari, proxy: Faulty
         listing = watched.payments.list(limit=2, bill_number="0")
         first, second = listing.pages()
         assert [each.reference for each in (*first.items, *second.items)] == [
-            *("p-6", "p-4", "p-2", "p-0")
+            "p-6",
+            "p-4",
+            "p-2",
+            "p-0",
         ]
         assert list(listing.pages(first.next_cursor)) == [second]
         everything = watched.payments.list(bill_number="0")

@@ -312,7 +312,9 @@ def test_each_operation_names_its_scope(operation: Any) -> None:
         ways = {
             "any": [[]],
             "any :read": [
-                *(["payments:read"], ["payment_requests:read"], ["authorizations:read"]),
+                ["payments:read"],
+                ["payment_requests:read"],
+                ["authorizations:read"],
                 ["payouts:read"],
             ],
         }

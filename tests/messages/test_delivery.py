@@ -297,7 +297,8 @@ async def test_a_message_is_written_with_its_cause_or_not_at_all(
     assert isinstance(outcomes[1], Refusal)
     [row] = await connection.fetch("SELECT * FROM messages")
     assert (row["object_id"], row["recipient"], row["status"]) == (
-        *(outcomes[0].id, "a@b.mv"),
+        outcomes[0].id,
+        "a@b.mv",
         "pending",
     )
 

@@ -214,7 +214,8 @@ def test_the_operator_lists_and_resends(service: Service, mailbox: tuple[Mailbox
     until(lambda: service.execute("SELECT FROM messages WHERE status = 'failed'"))
     [message] = json.loads(service.laari("message", "list", "--status", "failed", "--json").stdout)
     assert (message["recipient"], message["last_error"], message["attempts"]) == (
-        *("gone@example.mv", "550 5.1.1 unknown"),
+        "gone@example.mv",
+        "550 5.1.1 unknown",
         1,
     )
     assert "parameters" not in message

@@ -202,13 +202,19 @@ OPERATIONS_OF: dict[str, tuple[str, ...]] = {
     "decide": (
         *(name for name in OPERATIONS if name.startswith("sandbox_")),
         *("sandbox_pay_payment", "sandbox_pay_request") * 4,
-        *("sandbox_reserve_payment", "sandbox_reserve_request"),
+        "sandbox_reserve_payment",
+        "sandbox_reserve_request",
         *_AUTHORIZING,
     ),
     "cancel": ("cancel_payment", "cancel_request", "cancel_authorization"),
     "read": (
-        *("get_payment", "get_request", "get_authorization", "preview_charge"),
-        *("get_refund", "get_balance", "get_balance"),
+        "get_payment",
+        "get_request",
+        "get_authorization",
+        "preview_charge",
+        "get_refund",
+        "get_balance",
+        "get_balance",
     ),
     "payout": ("pay_out", "pay_out", "settle_payout", "return_payout", "get_payout"),
     "list": (

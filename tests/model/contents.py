@@ -26,8 +26,14 @@ STATUSES = {
     "list_payments": (*_ASKED, "refunded"),
     "list_requests": (*_ASKED, "refunded"),
     "list_authorizations": (
-        *("pending", "active", "rejected", "revoked"),
-        *("expired", "cancelled", "suspended", "consumed"),
+        "pending",
+        "active",
+        "rejected",
+        "revoked",
+        "expired",
+        "cancelled",
+        "suspended",
+        "consumed",
     ),
     "list_charges": ("paid", "refunded"),
 }
@@ -136,8 +142,12 @@ class Contents:
             "terminal_label": ("T1", "T2", " T1 ", "t1", "", "12345678901"),
             "bill_number": ("0017", "17", "B/2", " 0017", "no#"),
             "return_url": (
-                *("https://shop.example/back", "", "ftp://shop.example", "https://a@b/"),
-                *("http://.", "https://%00.example"),
+                "https://shop.example/back",
+                "",
+                "ftp://shop.example",
+                "https://a@b/",
+                "http://.",
+                "https://%00.example",
             ),
         }
         sent = {}

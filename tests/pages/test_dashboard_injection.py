@@ -50,8 +50,14 @@ async def test_stored_texts_stay_texts(visitors: Visitors, owner: Owner) -> None
 
 
 FIELDS = (
-    *("amount", "title", "reference", "description", "bill_number", "return_url"),
-    *("metadata_name_1", "metadata_value_1"),
+    "amount",
+    "title",
+    "reference",
+    "description",
+    "bill_number",
+    "return_url",
+    "metadata_name_1",
+    "metadata_value_1",
 )
 
 

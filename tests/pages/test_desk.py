@@ -129,7 +129,10 @@ async def test_holidays_and_tiers_are_set_on_the_desk(usual_service: Service) ->
     admin.send(page, "/tier", name="desk-gold", weekly="700")
     [tier] = usual_service.execute("SELECT * FROM tiers WHERE name = 'desk-gold'")
     assert [tier[name] for name in ("per_transaction", "daily", "weekly", "monthly")] == [
-        *(None, 12_550, 70_000, None)
+        None,
+        12_550,
+        70_000,
+        None,
     ]
     assert admin.send(page, "/tier", name="desk-gold", daily="-1").status_code == 422
 

@@ -192,12 +192,20 @@ async def test_the_dashboard(service: Service, visitors: Visitors) -> None:
     page = await visitors.page("phone")
     await visitors.log_in(page.context, trade.email)
     pages = (
-        *("", "/merchants", "/application"),
-        *("/keys/rotate", "/keys/end-old", "/keys/mode", "/payments/movements"),
+        "",
+        "/merchants",
+        "/application",
+        "/keys/rotate",
+        "/keys/end-old",
+        "/keys/mode",
+        "/payments/movements",
         *(f"/payments/{each['id']}" for each in (trade.paid, trade.pending, trade.refunded, long)),
-        *(f"/payments/{trade.paid['id']}/refund", f"/payments/{trade.pending['id']}/cancel"),
-        *(f"/tills/till_{till.id.hex}", f"/links/link_{link.id.hex}"),
-        *("/tills/close?till=Terrace", f"/tills/closings/{trade.closing}"),
+        f"/payments/{trade.paid['id']}/refund",
+        f"/payments/{trade.pending['id']}/cancel",
+        f"/tills/till_{till.id.hex}",
+        f"/links/link_{link.id.hex}",
+        "/tills/close?till=Terrace",
+        f"/tills/closings/{trade.closing}",
     )
     await walk.on(page, *(home + path for path in pages))
     cashier = await visitors.page("phone")
@@ -241,7 +249,9 @@ async def test_the_pages_of_strangers(
     pages = (
         f"{live_shop.payment(**ORDER)['payment_url']}",
         f"{live_shop.authorization(**AGREEMENT)['approval_url']}",
-        *("/", f"/till/{shop.token}", f"/link/{link.token}"),
+        "/",
+        f"/till/{shop.token}",
+        f"/link/{link.token}",
     )
     paths = (page.removeprefix(service.origin) for page in pages)
     page = await visitors.page("phone")

@@ -324,7 +324,9 @@ async def test_money_is_held_released_and_corrected(bank_service: Service, finan
         shop.id,
     )
     assert [row["action"] for row in rows] == [
-        *("merchant.hold", "merchant.release", "merchant.adjust"),
+        "merchant.hold",
+        "merchant.release",
+        "merchant.adjust",
     ]
     assert {(row["actor_kind"], row["reason"]) for row in rows} == {
         ("operator", "Dispute <i>7</i>"),

@@ -295,8 +295,14 @@ def test_a_form_is_read_from_chunks_too(service: Service, link: str) -> None:
     head = "\r\n".join(
         [
             f"POST {link}/logout HTTP/1.1",
-            *("Host: a", "Connection: close", "Transfer-Encoding: chunked"),
-            *(FORM, SAME_ORIGIN, cookie, "", ""),
+            "Host: a",
+            "Connection: close",
+            "Transfer-Encoding: chunked",
+            FORM,
+            SAME_ORIGIN,
+            cookie,
+            "",
+            "",
         ]
     ).encode()
     answer = exchange((host, int(port)), [head, chunked[:9], chunked[9:]], count=1)

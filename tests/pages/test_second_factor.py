@@ -264,7 +264,8 @@ def test_an_owner_requires_it_of_everybody(owner: Owner) -> None:
     other.enter()
     led = other.get("/live/payments")
     assert (led.status_code, led.headers["location"]) == (
-        *(303, f"/dashboard/{owner.shop.id}/live/account/factor"),
+        303,
+        f"/dashboard/{owner.shop.id}/live/account/factor",
     )
     assert "requires a second factor" in other.get("/live/account/factor").text
     _, codes = with_factor(manager)

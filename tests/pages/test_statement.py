@@ -58,8 +58,11 @@ def test_a_month_has_its_balances_and_later_refunds_do_not_change_it(service: Se
         page = client.get(PATH, params=asked)
         told = cells(page)
         assert [each.replace("\N{NO-BREAK SPACE}", " ") for each in told.values()] == [
-            *("MVR 0.00", "MVR 200.00", "\N{MINUS SIGN}MVR 3.00"),
-            *("\N{MINUS SIGN}MVR 25.00", "MVR 172.00"),
+            "MVR 0.00",
+            "MVR 200.00",
+            "\N{MINUS SIGN}MVR 3.00",
+            "\N{MINUS SIGN}MVR 25.00",
+            "MVR 172.00",
         ]
         assert "These days have not ended" not in page.text
         # Without days, it is the newest month that has ended.
@@ -67,7 +70,9 @@ def test_a_month_has_its_balances_and_later_refunds_do_not_change_it(service: Se
         (row,) = file(client, **asked)
         assert (row["opening_balance"], row["closing_balance"]) == ("0.00", "172.00")
         assert (row["gross_amount"], row["fees"], row["refunded_amount"]) == (
-            *("200.00", "3.00", "25.00"),
+            "200.00",
+            "3.00",
+            "25.00",
         )
         # A later refund belongs to its own day.
         assert shop.post(f"/payments/{paid[1]['id']}/refunds", {}).status_code == 201

@@ -28,7 +28,12 @@ def test_the_last_line_has_count_total_and_digest() -> None:
     lines = list(csv.reader(io.StringIO(made.content.decode(), newline="")))
     assert lines[0] == ["H", "12", "2026-11-19", "MVR"]
     assert lines[1] == [
-        *("P", "LP000012R0001", "BML", "7730000012345", "Seagull Café, Malé", "123.45"),
+        "P",
+        "LP000012R0001",
+        "BML",
+        "7730000012345",
+        "Seagull Café, Malé",
+        "123.45",
     ]
     assert lines[-1][:4] == ["T", "12", "2", "200123.45"]
     before = made.content[: made.content.rindex(b"T,12")]

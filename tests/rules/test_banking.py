@@ -40,8 +40,16 @@ NOBODY = UUID(int=7)
 MOST = 400_000  # of one order
 UNSENT = ("requested", "approved")
 KINDS = (
-    *("request", "withdraw", "open", "join", "cancel", "one", "approve"),
-    *("send", "answer", "line"),
+    "request",
+    "withdraw",
+    "open",
+    "join",
+    "cancel",
+    "one",
+    "approve",
+    "send",
+    "answer",
+    "line",
 )
 
 

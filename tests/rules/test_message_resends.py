@@ -28,7 +28,8 @@ def test_a_failed_message_waits_again_as_if_it_were_new() -> None:
     assert ResendMessage(OPERATOR, ID).decide(world) == OutboxMessage(ID, "pending", 0, NOW)
     [entry] = world.journal
     assert (entry.action, entry.object_type, entry.actor_name) == (
-        *("message.resend", "message"),
+        "message.resend",
+        "message",
         OPERATOR.name,
     )
     assert entry.object_id == f"msg_{ID.hex}"

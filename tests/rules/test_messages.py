@@ -49,7 +49,8 @@ def test_a_payment_request_is_announced_to_its_customer() -> None:
     [message] = world.messages
     assert (message.kind, message.language) == ("payment_request", "dv")
     assert (message.tenant_id, message.customer_id, message.object_id) == (
-        *(SHOP.id, AISHA.customer_id),
+        SHOP.id,
+        AISHA.customer_id,
         request.id,
     )
     link = f"http://laari.test/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, request.id)}"

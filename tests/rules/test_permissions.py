@@ -63,7 +63,10 @@ def test_an_accountant_reads_and_exports_and_changes_nothing() -> None:
 
 def test_a_manager_has_everything_except_people_bank_and_mode() -> None:
     assert ROLES["owner"] - ROLES["manager"] == {
-        *("people.manage", "bank.manage", "mode.change", "name.change"),
+        "people.manage",
+        "bank.manage",
+        "mode.change",
+        "name.change",
     }
     assert ROLES["manager"] < ROLES["owner"]
 

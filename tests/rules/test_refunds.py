@@ -80,7 +80,13 @@ def test_each_refund_has_an_event_with_the_payment_inside(books: Books) -> None:
     assert [each["amount"] for each in data] == [4_000, 6_000]
     assert {each["payment_id"] for each in data} == {data[0]["payment"]["id"]}
     assert list(data[0]) == [
-        *("id", "payment_id", "amount", "reason", "note", "created_at", "payment")
+        "id",
+        "payment_id",
+        "amount",
+        "reason",
+        "note",
+        "created_at",
+        "payment",
     ]
 
 

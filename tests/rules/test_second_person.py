@@ -16,9 +16,14 @@ TODAY = date(2026, 11, 18)
 @pytest.mark.parametrize(
     ("amount", "alone", "above", "expected"),
     [
-        *((100, 0, 100, False), (101, 0, 100, True), (-101, 0, 100, True)),
-        *((1, 99, 100, False), (1, 100, 100, True), (-1, 100, 100, True)),
-        *((10**12, 10**12, None, False), (1, 0, 0, True)),
+        (100, 0, 100, False),
+        (101, 0, 100, True),
+        (-101, 0, 100, True),
+        (1, 99, 100, False),
+        (1, 100, 100, True),
+        (-1, 100, 100, True),
+        (10**12, 10**12, None, False),
+        (1, 0, 0, True),
     ],
 )
 def test_the_day_of_a_person_counts_in_both_directions(

@@ -98,9 +98,13 @@ async def test_the_owner_hears_of_an_account_that_an_operator_entered(dsn: str) 
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
-        *(("Aisha Ali", "AISHA  ALI", True), ("Aisha-Ali.", "aisha ali", True)),
-        *(("Aisha Ali", "Ali Aisha", False), ("Aisha", "Aishath", False)),
-        *(("އައިޝާ", "އައިޝާ", True), ("އައިޝާ", "އޮއިޝާ", False), ("ﬁnn", "FINN", True)),
+        ("Aisha Ali", "AISHA  ALI", True),
+        ("Aisha-Ali.", "aisha ali", True),
+        ("Aisha Ali", "Ali Aisha", False),
+        ("Aisha", "Aishath", False),
+        ("އައިޝާ", "އައިޝާ", True),
+        ("އައިޝާ", "އޮއިޝާ", False),
+        ("ﬁnn", "FINN", True),
     ],
 )
 def test_names_are_compared_by_their_letters(one: str, other: str, expected: bool) -> None:

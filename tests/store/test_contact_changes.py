@@ -447,6 +447,8 @@ async def test_every_change_of_its_status_needs_an_actor_and_has_an_entry(
         ("contact_change.stop", f"cus_{customer.id.hex}", None),
     ]
     assert [json.loads(row["after"])["status"] for row in rows] == [
-        *("waiting", "confirmed", "stopped")
+        "waiting",
+        "confirmed",
+        "stopped",
     ]
     assert rows[2]["address"] == "203.0.113.7"

@@ -102,7 +102,11 @@ async def test_a_new_merchant_is_written_with_everything_that_belongs_to_it(conn
     shop = await make_shop(connection)
     made = await entries(connection, "merchant.create")
     assert sorted(entry["object_type"] for entry in made) == [
-        *("customer", "merchant", "tenant", "tenant", "wallet"),
+        "customer",
+        "merchant",
+        "tenant",
+        "tenant",
+        "wallet",
     ]
     assert {entry["merchant_id"] for entry in made} == {shop.merchant.id}
     assert all(entry["before"] is None for entry in made)
@@ -251,7 +255,10 @@ async def test_a_person_who_leaves_takes_factor_and_invitations_along(dsn: str, 
     await people.remove(connection, OPERATOR, shop.merchant.id, whose, may_be_last=True)
     gone = await entries(connection, "membership.remove")
     assert {entry["object_type"] for entry in gone} == {
-        *("membership", "invitation", "person", "second_factor"),
+        "membership",
+        "invitation",
+        "person",
+        "second_factor",
     }
     assert all(entry["after"] is None for entry in gone)
     assert (await look(dsn)).differences == []

@@ -55,7 +55,9 @@ def some_days() -> World:
         world.payments.add(row.id, row)
     world.refunds += refunds
     world.transfers += [
-        *(hold(1, MIDNIGHT, -7), hold(1, MIDNIGHT, 2), hold(2, MIDNIGHT, -5)),
+        hold(1, MIDNIGHT, -7),
+        hold(1, MIDNIGHT, 2),
+        hold(2, MIDNIGHT, -5),
         hold(1, MIDNIGHT - TICK, -1),
     ]
     return world

@@ -66,7 +66,8 @@ async def test_what_is_read_is_what_can_be_used(dsn: str, connection: asyncpg.Co
     assert found is not None
     assert found.passkey == first
     assert [each.id for each in await passkeys.of_customer(connection, customer)] == [
-        *(second.id, first.id)
+        second.id,
+        first.id,
     ]
     assert await done(dsn, EndPasskeys(OPERATOR, customer)) == 2
     assert await passkeys.by_credential(connection, first.credential) is None

@@ -40,17 +40,24 @@ class History:
 
     async def step(self) -> None:
         steps = [
-            *(self.pay, self.pay, self.pay, self.refund, self.refund, self.hold, self.release),
-            *(
-                self.adjust,
-                self.pay_out,
-                self.pay_out,
-                self.answer,
-                self.answer,
-                self.cancel,
-                self.add_up,
-            ),
-            *(self.move_clock, self.change_fee, self.withdraw, self.withdraw),
+            self.pay,
+            self.pay,
+            self.pay,
+            self.refund,
+            self.refund,
+            self.hold,
+            self.release,
+            self.adjust,
+            self.pay_out,
+            self.pay_out,
+            self.answer,
+            self.answer,
+            self.cancel,
+            self.add_up,
+            self.move_clock,
+            self.change_fee,
+            self.withdraw,
+            self.withdraw,
         ]
         await self.random.choice(steps)()
 

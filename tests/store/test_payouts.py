@@ -58,7 +58,10 @@ async def test_a_payout_consists_of_its_movements(dsn: str) -> None:
         await shop.pay(700)
         second = await shop.payout()
         assert await shop.sums(second) == [
-            *(("fee", -7), ("payment", 700), ("payout_fee", -50), ("release", 2_000)),
+            ("fee", -7),
+            ("payment", 700),
+            ("payout_fee", -50),
+            ("release", 2_000),
         ]
         assert second.amount == 700 - 7 + 2_000 - 50
         await shop.add_up()
@@ -192,7 +195,9 @@ async def test_a_bank_may_return_what_it_has_confirmed(dsn: str) -> None:
             "SELECT type FROM events WHERE object_id = $1", payout.id
         )
         assert sorted(row["type"] for row in events) == [
-            *("payout.returned", "payout.sent", "payout.settled"),
+            "payout.returned",
+            "payout.sent",
+            "payout.settled",
         ]
         await shop.add_up()
         assert await shop.differences() == []
@@ -210,7 +215,9 @@ async def test_a_cancelled_payout_returns_amount_and_fee(dsn: str) -> None:
         assert (await shop.balance()) == (1_000, 0, 0)
         second = await shop.payout()
         assert await shop.sums(second) == [
-            *(("payout_fee", -50), ("payout_fee", 50), ("payout_returned", 950)),
+            ("payout_fee", -50),
+            ("payout_fee", 50),
+            ("payout_returned", 950),
         ]
         run = await shop.open_run()
         assert await shop.run(CancelRun(OPERATOR, run.id)) is not None

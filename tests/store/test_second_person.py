@@ -139,8 +139,17 @@ async def by_return_of_an_order(shop: Shop) -> Any:
 
 
 PATHS: list[Callable[[Shop], Awaitable[Any]]] = [
-    *(by_top_up, by_adjustment, by_release, by_correction, by_assignment, by_sending_back),
-    *(by_charge, by_sweep, by_return, by_return_of_an_order, by_refund),
+    by_top_up,
+    by_adjustment,
+    by_release,
+    by_correction,
+    by_assignment,
+    by_sending_back,
+    by_charge,
+    by_sweep,
+    by_return,
+    by_return_of_an_order,
+    by_refund,
 ]
 
 

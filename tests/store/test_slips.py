@@ -80,9 +80,14 @@ async def test_the_dry_run_knows_every_conflict_with_a_slip(dsn: str) -> None:
         both = f"{named} {stranger}"
         for number, (text, amount, fits) in enumerate(
             (
-                *((named, 500, True), ("Money", 500, True), (both, 500, True)),
-                *((named, 501, False), ("Money", 499, False), (both, 501, False)),
-                *((stranger, 500, False), ("Money", -500, True)),
+                (named, 500, True),
+                ("Money", 500, True),
+                (both, 500, True),
+                (named, 501, False),
+                ("Money", 499, False),
+                (both, 501, False),
+                (stranger, 500, False),
+                ("Money", -500, True),
             )
         ):
             await by_hand(shop, f"FT{number}", 500)

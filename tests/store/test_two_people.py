@@ -101,7 +101,11 @@ async def by_removed_factor(shop: Shop, bea: PersonId) -> None:
 
 
 HELPS: list[Callable[[Shop, PersonId], Awaitable[None]]] = [
-    *(by_adding_again, by_promotion, by_password, by_link, by_removed_factor),
+    by_adding_again,
+    by_promotion,
+    by_password,
+    by_link,
+    by_removed_factor,
 ]
 
 

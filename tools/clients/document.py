@@ -88,12 +88,22 @@ TOKEN_OPERATION = "issue_token"  # noqa: S105  # the clients' own; nobody calls 
 # Schemas that only wrap others; the clients unwrap them.
 ENVELOPES = ("Response", "Page")
 INTERNAL = {
-    *("ErrorBody", "ErrorDetail", "WalletErrorBody", "WalletErrorDetail"),
-    *("TokenError", "TokenForm", "TokenResponse", "Pagination", "WalletPagination"),
+    "ErrorBody",
+    "ErrorDetail",
+    "WalletErrorBody",
+    "WalletErrorDetail",
+    "TokenError",
+    "TokenForm",
+    "TokenResponse",
+    "Pagination",
+    "WalletPagination",
 }
 # Integers of these can be beyond what a JavaScript number holds exactly.
 WIDE_SCHEMAS = {
-    *("AuthorizationLimits", "AuthorizationUsage", "PeriodLimit", "RemainingLimits"),
+    "AuthorizationLimits",
+    "AuthorizationUsage",
+    "PeriodLimit",
+    "RemainingLimits",
     "SandboxWallet",
 }
 SECRET_FIELDS = {"api_key"}  # never shown in a representation

@@ -56,9 +56,25 @@ class ConnectionHost(Protocol):
 
 class Connection(asyncio.Protocol):
     __slots__ = (
-        *("_blank", "_body", "_buffer", "_cycle", "_drained", "_eof", "_fields"),
-        *("_head", "_long_body", "_paused", "_seen"),
-        *("_server", "_stalled", "address", "client", "local", "ready_at", "since", "state"),
+        "_blank",
+        "_body",
+        "_buffer",
+        "_cycle",
+        "_drained",
+        "_eof",
+        "_fields",
+        "_head",
+        "_long_body",
+        "_paused",
+        "_seen",
+        "_server",
+        "_stalled",
+        "address",
+        "client",
+        "local",
+        "ready_at",
+        "since",
+        "state",
         "transport",
     )
 

@@ -54,8 +54,18 @@ def _chunk(data: bytes) -> bytes:
 
 class Cycle:
     __slots__ = (
-        *("_drained", "_finished", "_on_end", "_transport", "_waiting"),
-        *("body", "has_started", "head", "is_answered", "is_lost", "is_read", "keep_alive"),
+        "_drained",
+        "_finished",
+        "_on_end",
+        "_transport",
+        "_waiting",
+        "body",
+        "has_started",
+        "head",
+        "is_answered",
+        "is_lost",
+        "is_read",
+        "keep_alive",
         "take",
     )
 

@@ -18,8 +18,15 @@ class LongBody:
     """
 
     __slots__ = (
-        *("_buffer", "_deadline", "_head", "_is_ended", "_limits", "_more", "_on_take"),
-        *("_transport", "left"),
+        "_buffer",
+        "_deadline",
+        "_head",
+        "_is_ended",
+        "_limits",
+        "_more",
+        "_on_take",
+        "_transport",
+        "left",
     )
 
     def __init__(

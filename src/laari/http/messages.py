@@ -79,8 +79,20 @@ class Request:
     """One request; header names are lower-case, repeated headers joined as HTTP says."""
 
     __slots__ = (
-        *("_body", "_take", "_trusted_proxies", "disconnected", "fields", "headers", "id", "local"),
-        *("method", "operation", "path", "peer_address", "query", "started"),
+        "_body",
+        "_take",
+        "_trusted_proxies",
+        "disconnected",
+        "fields",
+        "headers",
+        "id",
+        "local",
+        "method",
+        "operation",
+        "path",
+        "peer_address",
+        "query",
+        "started",
     )
 
     def __init__(

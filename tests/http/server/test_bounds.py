@@ -17,7 +17,10 @@ from tests.http.server.harness import GET, QUICK, Client, Running, on_uvloop, ru
 @pytest.mark.parametrize(
     "half",
     [
-        *(b"G", b"GET / HT", b"GET / HTTP/1.1\r\nHos", b"GET / HTTP/1.1\r\nHost: a\r\n"),
+        b"G",
+        b"GET / HT",
+        b"GET / HTTP/1.1\r\nHos",
+        b"GET / HTTP/1.1\r\nHost: a\r\n",
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc",
         b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na",
     ],

@@ -14,9 +14,18 @@ ACCESS_TOKEN, CLIENT_SECRET = oauth.TOKEN_PREFIX, keys.SECRET_PREFIX
 
 # Header names that other services use for a key.
 _OTHER_HEADERS = (
-    *("Api-Key", "ApiKey", "Secret-Key", "Token"),
-    *("X-Access-Token", "X-Api-Token", "X-ApiKey", "X-Auth-Key", "X-Auth-Token"),
-    *("X-Secret-Key", "X-Token", "X_API_KEY"),
+    "Api-Key",
+    "ApiKey",
+    "Secret-Key",
+    "Token",
+    "X-Access-Token",
+    "X-Api-Token",
+    "X-ApiKey",
+    "X-Auth-Key",
+    "X-Auth-Token",
+    "X-Secret-Key",
+    "X-Token",
+    "X_API_KEY",
 )
 
 

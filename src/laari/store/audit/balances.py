@@ -16,8 +16,10 @@ _MOVES = {
     "refund": ["merchant > wallet"],
     "topup": ["outside > wallet", "unallocated > wallet"],
     "adjustment": [
-        *("corrections > wallet", "wallet > corrections"),
-        *("outside > wallet", "wallet > outside"),
+        "corrections > wallet",
+        "wallet > corrections",
+        "outside > wallet",
+        "wallet > outside",
     ],
     "payout": ["merchant > in transit"],
     "payout_settled": ["in transit > outside"],

@@ -27,8 +27,12 @@ DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
 
 # Movements between a merchant and another account than a customer's or the fees.
 OTHER_KINDS = (
-    *("payout", "payout_fee", "payout_returned"),
-    *("hold", "release", "merchant_adjustment"),
+    "payout",
+    "payout_fee",
+    "payout_returned",
+    "hold",
+    "release",
+    "merchant_adjustment",
 )
 OF_OTHERS = f"t.kind IN ({', '.join(map(repr, OTHER_KINDS))})"
 LEAVES = f"t.debit_account BETWEEN {FIRST_MERCHANT_ACCOUNT} AND {FIRST_HELD_ACCOUNT - 1}"

@@ -57,8 +57,14 @@ SELECT * FROM (
 """
 
 KINDS = (
-    *("customers", "merchants", "payments", "requests", "authorizations", "transactions"),
-    *("payouts", "lines"),
+    "customers",
+    "merchants",
+    "payments",
+    "requests",
+    "authorizations",
+    "transactions",
+    "payouts",
+    "lines",
 )
 _MERCHANTS = "SELECT id, name, mode, active, created_at FROM merchants"
 _NAMED = f"WHERE {holders.NAMED} LIMIT $2"

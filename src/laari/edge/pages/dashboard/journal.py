@@ -32,8 +32,17 @@ MOST_READ = 10_000  # entries that a filter looks at before it shows the page
 FAILED_DAYS = 10  # newest days with failed log-ins
 LONGEST = 300  # characters of a filter
 COLUMNS = [
-    *("time", "actor", "kind", "role", "address", "action", "object_type", "object", "mode"),
-    *("changes", "reason"),
+    "time",
+    "actor",
+    "kind",
+    "role",
+    "address",
+    "action",
+    "object_type",
+    "object",
+    "mode",
+    "changes",
+    "reason",
 ]
 _LISTING = "journal"
 
@@ -150,9 +159,17 @@ def _cells(entry: JournalEntry) -> dict[str, str]:
         for each in changes(entry.before, entry.after)
     )
     cells = (
-        *(show_time(entry.time), entry.actor_name, entry.actor_kind, entry.actor_role),
-        *(entry.address, entry.action, entry.object_type, entry.object_id, entry.mode),
-        *(changed, entry.reason),
+        show_time(entry.time),
+        entry.actor_name,
+        entry.actor_kind,
+        entry.actor_role,
+        entry.address,
+        entry.action,
+        entry.object_type,
+        entry.object_id,
+        entry.mode,
+        changed,
+        entry.reason,
     )
     return {name: guarded(cell or "") for name, cell in zip(COLUMNS, cells, strict=True)}
 

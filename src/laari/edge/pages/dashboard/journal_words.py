@@ -12,12 +12,30 @@ from laari.rules.journal import Change
 
 # Columns with amounts. A number in any other column is a count or an account.
 AMOUNTS = {
-    *("amount", "available", "balance", "fee", "fee_fixed", "fees", "gross", "held", "max_payment"),
-    *("minimum", "monthly_volume", "net", "refunded", "refunded_amount", "returned_amount"),
+    "amount",
+    "available",
+    "balance",
+    "fee",
+    "fee_fixed",
+    "fees",
+    "gross",
+    "held",
+    "max_payment",
+    "minimum",
+    "monthly_volume",
+    "net",
+    "refunded",
+    "refunded_amount",
+    "returned_amount",
 }
 # Columns that say nothing to a person: the entry names its object already.
 INTERNAL = {
-    *("tenant_id", "merchant_id", "snapshot", "person_id", "till_id", "token"),
+    "tenant_id",
+    "merchant_id",
+    "snapshot",
+    "person_id",
+    "till_id",
+    "token",
     "secret_encrypted",
 }
 

@@ -35,8 +35,18 @@ WORDS: Final[dict[MovementKind, str]] = {
 }
 assert WORDS.keys() == set(KINDS)
 COLUMNS = [
-    *("moved_at", "movement", "amount", "fee", "balance_effect", "balance_after"),
-    *("payment_id", "refund_id", "reference", "title", "terminal_label", "note"),
+    "moved_at",
+    "movement",
+    "amount",
+    "fee",
+    "balance_effect",
+    "balance_after",
+    "payment_id",
+    "refund_id",
+    "reference",
+    "title",
+    "terminal_label",
+    "note",
 ]
 
 

@@ -41,9 +41,20 @@ WORDS: Final[dict[MovementType, str]] = {
     "merchant_adjustment": "Correction",
 }
 COLUMNS = [
-    *("moved_at", "movement", "reference", "title", "bill_number", "terminal_label"),
-    *("gross", "fee", "net", "payment_id", "refund_id"),
-    *("payout", "bank_references", "bank_account"),
+    "moved_at",
+    "movement",
+    "reference",
+    "title",
+    "bill_number",
+    "terminal_label",
+    "gross",
+    "fee",
+    "net",
+    "payment_id",
+    "refund_id",
+    "payout",
+    "bank_references",
+    "bank_account",
 ]
 
 

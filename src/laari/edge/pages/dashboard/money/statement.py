@@ -25,9 +25,23 @@ from laari.store.reads.money.statements import OTHERS, Moved, Movements, Stateme
 
 MONTHS = 13  # that are offered: the same month of last year is one of them
 COLUMNS = [
-    *("first_day", "last_day", "opening_balance", "payments", "gross_amount", "fees"),
-    *("refunds", "refunded_amount", "net_amount", *OTHERS, "closing_balance"),
-    *("merchant", "legal_name", "tax_number", "address", "payouts", "bank_references"),
+    "first_day",
+    "last_day",
+    "opening_balance",
+    "payments",
+    "gross_amount",
+    "fees",
+    "refunds",
+    "refunded_amount",
+    "net_amount",
+    *OTHERS,
+    "closing_balance",
+    "merchant",
+    "legal_name",
+    "tax_number",
+    "address",
+    "payouts",
+    "bank_references",
 ]
 
 
@@ -115,9 +129,15 @@ def rows_of(found: Statement) -> list[list[str]]:
 def _cells(days: Days, opening: int, moved: Movements, closing: int) -> list[str]:
     sums = moved.figures
     return [
-        *(str(days.first), str(days.last), rufiyaa(opening)),
-        *(str(sums.payments), rufiyaa(sums.gross), rufiyaa(sums.fees)),
-        *(str(sums.refunds), rufiyaa(sums.refunded), rufiyaa(sums.net)),
+        str(days.first),
+        str(days.last),
+        rufiyaa(opening),
+        str(sums.payments),
+        rufiyaa(sums.gross),
+        rufiyaa(sums.fees),
+        str(sums.refunds),
+        rufiyaa(sums.refunded),
+        rufiyaa(sums.net),
         *(rufiyaa(moved.others.get(kind, Moved()).amount) for kind in OTHERS),
         rufiyaa(closing),
     ]
