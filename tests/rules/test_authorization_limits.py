@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from laari.rules.limits.payments import REFUNDABLE_FOR
 from laari.rules.merchants.sandbox_clock import MoveClock
 from laari.rules.payments.charges import ChargeAuthorization
 from laari.rules.payments.payments import PaymentDraft
@@ -151,8 +152,11 @@ def refund(books: Books, model: Model, reference: str) -> None:
     if claim is None:
         return
     outcome = books.run(RefundPayment(books.tenant, claim.resource_id, OPERATOR))
-    assert isinstance(outcome, Refunded) == (reference not in model.refunded)
-    model.refunded.add(reference)
+    in_time = books.now <= model.paid[reference][0] + REFUNDABLE_FOR
+    is_new = in_time and reference not in model.refunded
+    assert isinstance(outcome, Refunded) == is_new
+    if is_new:
+        model.refunded.add(reference)
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
