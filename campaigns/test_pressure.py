@@ -96,7 +96,9 @@ def log_in(service: Service, merchant_id: str | None, email: str) -> str:
             connection, OPERATOR, merchant_id, email, role, None, NewLogin("")
         )
         now = datetime.now(UTC)
-        token = await sessions.open_for(connection, service.master_key, person.id, now, "")
+        token = await sessions.open_for(
+            connection, service.master_key, person.id, now, sessions.Proof("")
+        )
         if merchant_id is None:  # a session from before the second factor stays open
             await change(
                 connection,

@@ -18,6 +18,7 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import events, tenants
 from laari.store.reads.listing import Window, page
 from laari.workers.purging import SandboxPurger, purge_ended
+from tests.actors import change
 from tests.audit.aging import (
     EVENTS,
     FAILED,
@@ -135,6 +136,9 @@ async def sandbox_of(dsn: str) -> SandboxTenant:
 
 
 async def sandbox_event(dsn: str) -> Any:
+    """One that can be sent again: its shop has a receiver."""
+    async with connection_to(dsn) as connection:
+        await change(connection, "UPDATE merchants SET webhook_url = 'https://shop.example/hook'")
     return await fetchval(
         dsn,
         "SELECT id FROM events WHERE tenant_id = $1 AND type = 'payment.cancelled' LIMIT 1",

@@ -250,7 +250,7 @@ async def test_ten_calls_without_a_shell(  # noqa: PLR0915  # one morning at the
     contact = page.locator("form[action$='/contact']")
     await contact.get_by_label("New mobile number or email address").fill(new_mobile())
     await contact.get_by_label("Reason, which only operators read").fill("New SIM, card seen")
-    await contact.get_by_label("The present one is lost").check()
+    await contact.get_by_label("The current one is lost").check()
     await glance(page, "call-4-new-sim")
     await page.get_by_role("button", name="Request the change").click()
     await expect(page.get_by_label("Code that the caller reads out")).to_be_visible()

@@ -170,7 +170,7 @@ OPERATIONS = {
         repeated="payout_conflict",
     ),
     "approve": Operation(
-        10,
+        11,
         approve,
         {
             "payouts WHERE status = 'approved'": 1,
